@@ -13,6 +13,7 @@ from fairlead.core.errors import UsageError
 from fairlead.model.names import subdomain_problems
 from fairlead.runtime.credentials import kubeconfig
 from fairlead.runtime.remote.settings import DEFAULT_SCHEDULER_NAME, ControlSettings
+from fairlead.runtime.tracing.settings import trace_settings
 
 DEFAULT_DATA_DIR = Path("fairlead-control")
 
@@ -70,6 +71,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "0: any free one)",
     )
     shared.add_log_format(parser)
+    shared.add_otlp_endpoint(parser)
     parser.set_defaults(run=run)
 
 
@@ -98,4 +100,5 @@ def settings(options: argparse.Namespace) -> ControlSettings:
         capabilities=options.capabilities,
         metrics_port=options.metrics_port,
         log_format=options.log_format,
+        traces=trace_settings(options.otlp_endpoint, os.environ, "fairlead-control"),
     )

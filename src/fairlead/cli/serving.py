@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import ipaddress
+import os
 from pathlib import Path
 
 from fairlead.api.access.openid_settings import OpenIdSettings
@@ -11,6 +12,7 @@ from fairlead.cli import options as shared
 from fairlead.core.errors import UsageError
 from fairlead.core.times import parse_duration
 from fairlead.runtime.server.settings import ServeSettings
+from fairlead.runtime.tracing.settings import trace_settings
 
 DEFAULT_PORT = 7443
 DEFAULT_LISTEN = "127.0.0.1"
@@ -61,6 +63,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="leave out the ConfigMap kube-root-ca.crt, which every namespace gets otherwise",
     )
     shared.add_log_format(parser)
+    shared.add_otlp_endpoint(parser)
     issuer = parser.add_argument_group("people who sign in with an identity provider (OpenID Connect)")
     issuer.add_argument("--oidc-issuer-url", metavar="URL", help="whose tokens let people in; https")
     issuer.add_argument("--oidc-client-id", metavar="ID", help="for whom the tokens must be meant")
@@ -121,6 +124,7 @@ def settings(options: argparse.Namespace, banner: bool) -> ServeSettings:
         openid=_openid(options),
         openid_authority=options.oidc_ca_file,
         log_format=options.log_format,
+        traces=trace_settings(options.otlp_endpoint, os.environ, "fairlead"),
     )
 
 

@@ -67,6 +67,12 @@ class Exchange:
         return self._connection.peer
 
     @property
+    def audit_id(self) -> str:
+        """By which audit knows it, once it has begun."""
+        found = self.about.partition(b"\r\n")[0].partition(b": ")
+        return found[2].decode("latin-1")
+
+    @property
     def loop(self) -> asyncio.AbstractEventLoop:
         return self._connection.loop
 

@@ -62,6 +62,10 @@ _PATH_MAX = 200
 _LOGGED = frozenset({400, 401, 403, 405, 409, 413, 415, 422, 500, 503})
 
 
+# What was asked, the status, and the seconds it took.
+Answered = Callable[[Exchange, Request, int, float], None]
+
+
 class Host(Protocol):
     """What the runtime lends: identity, time, chance and the store."""
 
@@ -107,12 +111,15 @@ class Handler:
         watches: Watches,
         nodes: NodeAgents | None = None,
         turns: Turns | None = None,
+        answered: Answered | None = None,
     ) -> None:
+        """`answered` hears of every answer to a request for a resource that is no stream."""
         self._host = host
         self._documents = documents
         self._watches = watches
         self._nodes = nodes
         self._turns = turns
+        self._answered = answered
         # (verb, resource, code) -> count; read by metrics
         self.requests: dict[tuple[str, str, int], int] = {}
         self.latencies = Latencies()
@@ -276,7 +283,10 @@ class Handler:
             key = self._room_for(key)
         self.requests[key] = self.requests.get(key, 0) + 1
         if not exchange.streaming:
-            self.latencies.add(key[0], key[1], time.perf_counter() - exchange.arrived)
+            seconds = time.perf_counter() - exchange.arrived
+            self.latencies.add(key[0], key[1], seconds)
+            if self._answered is not None and request is not None:
+                self._answered(exchange, request, status, seconds)
 
     def _room_for(self, key: tuple[str, str, int]) -> tuple[str, str, int]:
         """Counts of custom kinds that are gone make room; where that is not enough, the rest is counted together."""

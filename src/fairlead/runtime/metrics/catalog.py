@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from fairlead.runtime.metrics import agent, flow, mirrors, plane, scheduler, server, services
+from fairlead.runtime.metrics import agent, flow, mirrors, plane, scheduler, server, services, traces
 from fairlead.runtime.metrics.contract import Metric
 
 SERVER, CONTROL, AGENT = "server", "control", "agent"
@@ -23,6 +23,7 @@ def _listed() -> tuple[Listed, ...]:
     found += [Listed(each, (SERVER,)) for each in (*server.METRICS, *flow.METRICS)]
     for each in (*plane.METRICS, *scheduler.METRICS):
         found.append(Listed(each, (SERVER, CONTROL, AGENT) if each in of_agents else (SERVER, CONTROL)))
+    found += [Listed(each, (SERVER, CONTROL)) for each in traces.METRICS]
     found += [Listed(each, (SERVER, AGENT)) for each in services.METRICS]
     found += [Listed(each, (AGENT,)) for each in agent.METRICS]
     return tuple(found)

@@ -18,9 +18,11 @@ from fairlead.runtime.metrics.flow import flow_samples
 from fairlead.runtime.metrics.mirrors import BUILD
 from fairlead.runtime.metrics.plane import plane_samples
 from fairlead.runtime.metrics.services import service_samples
+from fairlead.runtime.metrics.traces import trace_samples
 from fairlead.runtime.server.answering import Answering
 from fairlead.runtime.server.node_connections import NodeConnections
 from fairlead.runtime.server.routes import ServerRoutes
+from fairlead.runtime.tracing.exporter import Exporter
 from fairlead.store.machine import Store
 from fairlead.store.watch import Hub
 from fairlead.wire.latency import BOUNDS_SECONDS, Latencies
@@ -72,6 +74,7 @@ class Measured:
     latencies: Latencies
     turns: Turns
     routes: ServerRoutes | None
+    exporter: Exporter | None
 
 
 _Read = Callable[[Measured], float]
@@ -211,6 +214,7 @@ def server_samples(of: Measured) -> Iterator[MetricSample]:
         yield AUDIT_SUPPRESSED.sample(count, stream)
     yield from plane_samples(of.plane, of.lags, of.checks, of.clock())
     yield from flow_samples(of.turns)
+    yield from trace_samples(of.exporter)
     if of.routes is not None:
         yield from service_samples(of.routes.proxy)
     for (verb, resource, code), count in sorted(of.requests.items()):

@@ -40,6 +40,7 @@ from fairlead.runtime.acts import ActLog
 from fairlead.runtime.clock import ClockStep
 from fairlead.runtime.driving import Driver
 from fairlead.runtime.remote.api import Remote
+from fairlead.runtime.tracing.tracer import Tracer
 from fairlead.store.contract import Entry
 
 log = logging.getLogger("fairlead.agent")
@@ -66,6 +67,7 @@ class RemotePlaneDriver:
         clock: Callable[[], float],
         failed: Callable[[BaseException], None],
         record: Callable[[Sequence[Record]], None] = lambda records: None,
+        tracer: Tracer | None = None,
     ) -> None:
         self.plane = plane
         self._remote = remote
@@ -76,6 +78,7 @@ class RemotePlaneDriver:
         self._unlisted: dict[str, str] = {}  # resources that could not be listed, and why
         self._driver = Driver(self._loop, plane, self._carry_out, clock, failed)
         self._acts = ActLog()
+        self._tracer = tracer
 
     def start(self) -> None:
         self._driver.start()
@@ -109,6 +112,8 @@ class RemotePlaneDriver:
             if isinstance(instruction, Record):
                 records.append(instruction)
                 self._acts.decided(instruction)
+                if self._tracer is not None:
+                    self._tracer.decided(instruction)
                 continue
             if records:
                 self._record(records)
@@ -151,7 +156,13 @@ class RemotePlaneDriver:
             task.cancel()
 
     async def _call(self, call: Call) -> None:
-        outcome = await self._remote.ask(call.request)
+        traceparent = ""
+        if self._tracer is not None:
+            self._tracer.called(call)
+            traceparent = self._tracer.traceparent_of(call.call)
+        outcome = await self._remote.ask(call.request, traceparent)
+        if self._tracer is not None:
+            self._tracer.replied(call.call, outcome)
         self._driver.tell(Answers((Replied(call.call, outcome, self._clock(), self._driver.chance()),)))
 
     # Mirrors

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fairlead.runtime.credentials.kubeconfig import ServerAccess
+from fairlead.runtime.tracing.settings import TraceSettings
 
 DEFAULT_SCHEDULER_NAME = "default-scheduler"
 
@@ -23,3 +24,4 @@ class ControlSettings:
     capabilities: str = ""
     metrics_port: int | None = None
     log_format: str = "text"
+    traces: TraceSettings | None = None

@@ -37,6 +37,7 @@ from fairlead.runtime.acts import ActLog
 from fairlead.runtime.clock import ClockStep
 from fairlead.runtime.driving import Driver
 from fairlead.runtime.server.host import ServingHost
+from fairlead.runtime.tracing.tracer import Tracer
 from fairlead.store.contract import Compacted, FutureRevision, Note, Reader
 from fairlead.store.watch import Hub, Subscription
 
@@ -64,6 +65,7 @@ class PlaneDriver:
         hub: Hub,
         clock: Callable[[], float],
         failed: Callable[[BaseException], None],
+        tracer: Tracer | None = None,
     ) -> None:
         """`failed` hears of an error that leaves the plane in no known state."""
         self._loop = loop
@@ -74,6 +76,7 @@ class PlaneDriver:
         self._clock = clock
         self._driver = Driver(loop, plane, self._carry_out, clock, failed)
         self._acts = ActLog()
+        self._tracer = tracer
         self._follows: dict[Subscription, _Follow] = {}
         self._users: dict[str, User] = {}
         self._replies: deque[tuple[int, Reply]] = deque()
@@ -121,6 +124,8 @@ class PlaneDriver:
             if isinstance(instruction, Record):
                 records.append(Note(instruction.stream, instruction.body))
                 self._acts.decided(instruction)
+                if self._tracer is not None:
+                    self._tracer.decided(instruction)
                 continue
             if records:  # in one transaction, and before what was decided
                 self._host.note(tuple(records))
@@ -151,6 +156,8 @@ class PlaneDriver:
             name = f"system:fairlead:{call.controller}"
             user = self._users[call.controller] = User(name, groups=(MASTERS,))
         answer = partial(self._reply_soon, call.call)
+        if self._tracer is not None:
+            self._tracer.called(call)
         try:
             self._host.send(call.request, user, answer)
         except Exception:  # a fault of the API's, as `wire/handler.py` answers it: the plane is sound
@@ -158,6 +165,8 @@ class PlaneDriver:
             answer(failure(InternalError("an internal error occurred; the server's log has the details")))
 
     def _reply_soon(self, call: int, reply: Reply) -> None:
+        if self._tracer is not None:
+            self._tracer.replied(call, outcome_of(reply))
         self._replies.append((call, reply))
         if len(self._replies) == 1:
             self._loop.call_soon(self._replied)

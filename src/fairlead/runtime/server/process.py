@@ -61,6 +61,7 @@ from fairlead.runtime.server.routes import ServerRoutes
 from fairlead.runtime.server.settings import ServeSettings
 from fairlead.runtime.server.signing import Signing
 from fairlead.runtime.server.store_driver import StoreDriver
+from fairlead.runtime.tracing.exporter import Exporter, started_exporter, tracer_of
 from fairlead.store.contract import CommittedChange, Journal, Retention
 from fairlead.store.machine import Store
 from fairlead.wire.documents import Documents
@@ -164,6 +165,7 @@ class Server:
             log.error("%s", told)
         self._warn(self._assembly.troubles)
         self._routes: ServerRoutes | None = None
+        self._exporter: Exporter | None = None
 
     async def serve(self, stopped: asyncio.Event, ready: Callable[[int], None]) -> None:
         """Until `stopped` is set. `ready` is told the port once clients can come."""
@@ -178,10 +180,12 @@ class Server:
         self._expirer = Expirer(host, self._settings.event_ttl_seconds, self._clock)
         self._signing = Signing(host, self._known, self._clock)
         self._granting = Granting(host, self._journal, self._clock)
+        self._exporter = started_exporter(self._settings.traces)
+        tracer = tracer_of(self._exporter, self._settings.traces)
         self._planes = Planes(
             loop,
             lambda failed: PlaneDriver(
-                loop, self._plane(), host, self._store, self._hub, self._clock, failed
+                loop, self._plane(), host, self._store, self._hub, self._clock, failed, tracer
             ),
         )
         self._answering = Answering(loop)
@@ -205,7 +209,12 @@ class Server:
         self._turns = Turns(loop, self._assembly.flow_control, self._store, self._clock)
         driver.gathers = self._turns.gathers
         handler = Handler(
-            host, self._documents(desk, lambda: handler), self.watches, self._asked, self._turns
+            host,
+            self._documents(desk, lambda: handler),
+            self.watches,
+            self._asked,
+            self._turns,
+            tracer.answered if tracer is not None else None,
         )
         self.listener = listener = Listener(
             loop, self._around(handler), handler.malformed, handler.owner_of_body
@@ -244,6 +253,8 @@ class Server:
         self._turns.stop()
         self._answering.stop()
         await driver.stop(GRACE_SECONDS)
+        if self._exporter is not None:
+            await asyncio.to_thread(self._exporter.stop)
         self._journal.close()
 
     def fall(self) -> None:
@@ -328,6 +339,7 @@ class Server:
                 latencies=handler.latencies,
                 turns=self._turns,
                 routes=self._routes,
+                exporter=self._exporter,
             )
         )
 

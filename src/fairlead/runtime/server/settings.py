@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fairlead.api.access.openid_settings import OpenIdSettings
+from fairlead.runtime.tracing.settings import TraceSettings
 
 #: bound: plane | local nodes | `fairlead up` refuses
 LOCAL_NODES_MAX = 64
@@ -22,6 +23,7 @@ class ServeSettings:
     `publishes_authority`: each namespace gets the certificate of the server's authority in a ConfigMap.
     `openid`: the issuer whose tokens let people in, `openid_authority` the certificates by which it is known.
     `log_format`: what the terminal gets, sentences about what is wrong or every line of the log.
+    `traces`: where spans of requests, turns and writes are sent.
     `sample`: a new data directory gets a Deployment to look at, if there are nodes to run it.
     """
 
@@ -42,3 +44,4 @@ class ServeSettings:
     openid: OpenIdSettings | None = None
     openid_authority: Path | None = None
     log_format: str = "text"
+    traces: TraceSettings | None = None
