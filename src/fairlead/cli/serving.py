@@ -17,7 +17,7 @@ from fairlead.runtime.tracing.settings import trace_settings
 DEFAULT_PORT = 7443
 DEFAULT_LISTEN = "127.0.0.1"
 DEFAULT_HISTORY = "6h"
-DEFAULT_EVENT_TTL = "1h"
+DEFAULT_EVENT_TTL = "168h"
 #: bound: plane | hollow nodes | `fairlead up` refuses
 HOLLOW_NODES_MAX = 20_000
 
@@ -49,7 +49,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--event-ttl",
         default=DEFAULT_EVENT_TTL,
         metavar="DURATION",
-        help="how long an Event is kept after it was last written (default: 1h)",
+        help="how long an Event is kept after its object has gone; while that lives it stays (default: 168h, a week)",
     )
     parser.add_argument(
         "--without-controllers",
@@ -119,7 +119,7 @@ def settings(options: argparse.Namespace, banner: bool) -> ServeSettings:
         history_seconds=_kept_seconds("--history", options.history, "6h"),
         hollow_nodes=options.hollow_nodes,
         controllers=not options.without_controllers,
-        event_ttl_seconds=_kept_seconds("--event-ttl", options.event_ttl, "1h"),
+        event_ttl_seconds=_kept_seconds("--event-ttl", options.event_ttl, "168h"),
         publishes_authority=not options.no_root_certificates,
         openid=_openid(options),
         openid_authority=options.oidc_ca_file,

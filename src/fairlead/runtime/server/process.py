@@ -32,6 +32,7 @@ from fairlead.control.placing import Placer
 from fairlead.control.plane import Plane
 from fairlead.control.roster import default_deciders, serving_deciders
 from fairlead.core.errors import OperatorError
+from fairlead.reconcile.event_expiry import EventsKept
 from fairlead.runtime import logs
 from fairlead.runtime.clock import Clock, follow_wall_clock
 from fairlead.runtime.credentials import identity
@@ -177,7 +178,7 @@ class Server:
             loop, self._store, self._journal, self._publish, kept, self._clock, reserve=self._reserve
         )
         host = ServingHost(api, driver, lambda: self._take_new_tokens(api), self._clock)
-        self._expirer = Expirer(host, self._settings.event_ttl_seconds, self._clock)
+        self._expirer = Expirer(host, EventsKept(self._settings.event_ttl_seconds), self._clock)
         self._signing = Signing(host, self._known, self._clock)
         self._granting = Granting(host, self._journal, self._clock)
         self._exporter = started_exporter(self._settings.traces)
