@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -23,6 +24,15 @@ settings.register_profile(
 )
 settings.register_profile("soak", settings.get_profile("sample"), max_examples=2000)
 settings.load_profile("soak" if SOAK else "sample")
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_collection() -> Generator[None]:
+    """What is made while 13,000 tests are collected stays: nobody need look through it for garbage, then or later."""
+    gc.disable()
+    yield
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

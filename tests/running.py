@@ -1,4 +1,4 @@
-"""A real `fairlead up` in a process of its own, for tests that need sockets, files, signals or kubectl."""
+"""A real `fairlead up` in a process of its own (`nursery.py`), for tests that need sockets, files, signals or kubectl."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests import nursery
 
 KUBECTL = shutil.which("kubectl")
 FAIRLEAD = Path(sys.executable).parent / "fairlead"
@@ -48,7 +50,6 @@ class Running:
         directory: Path,
         port: int = 0,
         *,
-        environment: dict[str, str] | None = None,
         arguments: tuple[str, ...] = (),
         program: tuple[str | Path, ...] = (),
     ) -> None:
@@ -57,11 +58,17 @@ class Running:
         self.log = directory.parent / f"{directory.name}.log"
         with open(self.log, "ab") as log:
             said_before = log.tell()
-            self.process = subprocess.Popen(
-                [*(program or (FAIRLEAD,)), "up", "--data-dir", directory, "--port", str(port), *arguments],
-                stdout=log,
-                stderr=log,
-                env={**os.environ, **(environment or {})},
+            words = [
+                *(program or (FAIRLEAD,)),
+                "up",
+                "--data-dir",
+                directory,
+                "--port",
+                str(port),
+                *arguments,
+            ]
+            self.process: subprocess.Popen[bytes] | nursery.Born = (
+                subprocess.Popen(words, stdout=log, stderr=log) if program else nursery.start(words, log)
             )
         # 0: the system chooses one as it is taken. One that was free a moment ago may be somebody else's by now.
         self.port = port or int(self._await(lambda: self._announced(said_before)))

@@ -18,6 +18,7 @@ import pytest
 
 from fairlead.core.times import microtime
 from fairlead.model.kinds.reservation import name_for
+from tests import nursery
 from tests.clients.plain_kubernetes import PlainKubernetes
 from tests.e2e.testimony import eventually
 from tests.running import FAIRLEAD, Running
@@ -48,9 +49,7 @@ class Control:
         self._said = folder / f"{name}.said"
         words: list[str | Path] = [FAIRLEAD, "control", "--kubeconfig", server.kubeconfig, "--identity", name]
         with open(self._said, "ab") as file:
-            self.process = subprocess.Popen(
-                [*words, "--data-dir", self.directory, *more], stdout=file, stderr=file
-            )
+            self.process = nursery.start([*words, "--data-dir", self.directory, *more], file)
 
     @property
     def said(self) -> str:
@@ -319,14 +318,14 @@ sys.exit(main())
 
 
 @pytest.fixture
-def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[PlainKubernetes]:
+def bare(tmp_path: Path) -> Iterator[PlainKubernetes]:
     """An API that nobody works beside: no garbage is collected, and no namespace emptied. Definitions are finalized, as
     Kubernetes' API server does by itself."""
     script = tmp_path / "bare"
     script.write_text(BARE.format(python=sys.executable))
     script.chmod(0o700)
-    monkeypatch.setattr("tests.running.FAIRLEAD", script)
-    server = Running(tmp_path / "data", arguments=("--without-controllers", "--hollow-nodes", "2"))
+    arguments = ("--without-controllers", "--hollow-nodes", "2")
+    server = Running(tmp_path / "data", arguments=arguments, program=(script,))
     plain = PlainKubernetes(server, tmp_path)
     yield plain
     plain.close()

@@ -44,6 +44,12 @@ def test_every_generated_table_is_current() -> None:
         assert GENERATE.generated(text) == text, f"{name}.md: run python docs/generate.py"
 
 
+def test_every_drawing_is_current_and_shown() -> None:
+    for name, draw in GENERATE.DRAWINGS.items():
+        assert (ROOT / "docs" / name).read_text() == draw(), f"{name}: run python docs/generate.py"
+        assert f"({name.rpartition('/')[2]})" in "".join(PAGES.values())
+
+
 def test_every_table_is_used_once() -> None:
     used = re.findall(r"<!-- generated: (\w+) -->", "".join(PAGES.values()))
     limits = {f"limits_{bound.table}" for bound in GENERATE.BOUNDS}

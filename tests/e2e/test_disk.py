@@ -7,9 +7,11 @@ step, and leaves every file as it was. A running server whose disk is full refus
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 import socket
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,6 +20,7 @@ from typing import Any
 import apsw
 import pytest
 
+from tests import nursery
 from tests.e2e.raw import assert_no_traceback
 from tests.e2e.testimony import eventually
 from tests.running import FAIRLEAD, Running
@@ -37,18 +40,20 @@ def configmap(name: str, content: str) -> dict[str, Any]:
 def start(directory: Path, port: int = 0) -> tuple[int, str]:
     """Exit code and what was said by a start that cannot go on."""
     command: list[str | Path] = [FAIRLEAD, "up", "--data-dir", directory, "--port", str(port)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
+        process = nursery.start(command, out, errors)
         try:
-            output, said = process.communicate(timeout=120)
+            code = process.wait(120)
         except subprocess.TimeoutExpired:
             process.kill()
             raise AssertionError("the server started though it must not") from None
+        output, said = (os.pread(each.fileno(), 1 << 20, 0).decode() for each in (out, errors))
     assert output == ""
     assert said.startswith("fairlead: ")
     assert said.count("\n") == 1, said
     assert "Traceback" not in said
     assert "defect" not in said
-    return process.returncode, said
+    return code, said
 
 
 def contents(directory: Path) -> dict[str, str]:

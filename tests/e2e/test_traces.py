@@ -75,8 +75,7 @@ def test_a_rollout_can_be_walked_from_the_request_to_the_binding(
 ) -> None:
     server = Running(
         tmp_path / "data",
-        arguments=("--hollow-nodes", "2"),
-        environment={"OTEL_EXPORTER_OTLP_ENDPOINT": collector.url},
+        arguments=("--hollow-nodes", "2", "--otlp-endpoint", collector.url),
     )
     try:
         pod = {"containers": [{"name": "c", "image": "i"}]}

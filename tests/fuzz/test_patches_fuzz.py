@@ -19,7 +19,7 @@ from fairlead.port.request import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGI
 from tests.conftest import SOAK
 from tests.inprocess import InProcess
 from tests.samples import SAMPLES
-from tests.unit.api.things import KINDS, METADATA, TABLE, collection, made, sample
+from tests.unit.api.things import KINDS, METADATA, TABLE, collection, made, need, sample
 
 Json = dict[str, Any]
 # In the namespace of the samples; what ends there would end everything.
@@ -148,6 +148,7 @@ def _plane(name: str) -> InProcess:
     """The object that is patched, and some others."""
     plane = InProcess()
     for each in dict.fromkeys(("Namespace", "ConfigMap", "Secret", "Deployment", name)):
+        need(plane, KINDS[each], "shop")
         made(plane, collection(KINDS[each], "shop"), sample(each))
     return plane
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -14,61 +14,51 @@ SOURCES = Path(fairlead.__file__).parent
 _ENUMS = {"Enum", "IntEnum", "StrEnum"}
 _SETTINGS = ("Settings", "Policy", "Limits", "Options")
 
-Tree = dict[Path, ast.Module]
+
+@dataclass(slots=True)
+class Sources:
+    """What the two tests look for, found in one walk."""
+
+    classes: list[ast.ClassDef] = field(default_factory=list)
+    read: set[str] = field(default_factory=set)  # names that are read as an attribute of something
+    members: set[tuple[str, str]] = field(default_factory=set)  # wherever a name is followed by an attribute
 
 
 @pytest.fixture(scope="module")
-def tree() -> Tree:
-    return {path: ast.parse(path.read_text()) for path in sorted(SOURCES.rglob("*.py"))}
+def sources() -> Sources:
+    found = Sources()
+    for path in sorted(SOURCES.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef):
+                found.classes.append(node)
+            elif isinstance(node, ast.Attribute):
+                if isinstance(node.ctx, ast.Load):
+                    found.read.add(node.attr)
+                if isinstance(node.value, ast.Name):
+                    found.members.add((node.value.id, node.attr))
+    return found
 
 
-def classes(tree: Tree) -> Iterator[ast.ClassDef]:
-    for module in tree.values():
-        yield from (node for node in ast.walk(module) if isinstance(node, ast.ClassDef))
-
-
-def attributes(tree: Tree) -> set[str]:
-    """Names that are read as an attribute of something other than `cls` or a keyword."""
-    return {
-        node.attr
-        for module in tree.values()
-        for node in ast.walk(module)
-        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load)
-    }
-
-
-def members(tree: Tree) -> set[tuple[str, str]]:
-    """(class, member) wherever a name is followed by an attribute."""
-    return {
-        (node.value.id, node.attr)
-        for module in tree.values()
-        for node in ast.walk(module)
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
-    }
-
-
-def test_every_member_of_an_enum_is_made_or_compared_somewhere(tree: Tree) -> None:
-    used = members(tree)
+def test_every_member_of_an_enum_is_made_or_compared_somewhere(sources: Sources) -> None:
     unused = [
         f"{each.name}.{target.id}"
-        for each in classes(tree)
+        for each in sources.classes
         if {base.id for base in each.bases if isinstance(base, ast.Name)} & _ENUMS
         for line in each.body
         if isinstance(line, ast.Assign)
         for target in line.targets
-        if isinstance(target, ast.Name) and (each.name, target.id) not in used
+        if isinstance(target, ast.Name) and (each.name, target.id) not in sources.members
     ]
     assert unused == []
 
 
-def test_every_setting_is_read(tree: Tree) -> None:
-    read = attributes(tree)
+def test_every_setting_is_read(sources: Sources) -> None:
     unread = [
         f"{each.name}.{line.target.id}"
-        for each in classes(tree)
+        for each in sources.classes
         if each.name.endswith(_SETTINGS)
         for line in each.body
         if isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name)
-        if line.target.id not in read
+        if line.target.id not in sources.read
     ]
     assert unread == []

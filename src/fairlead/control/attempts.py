@@ -18,6 +18,7 @@ from fairlead.core.times import microtime, timestamp
 from fairlead.decision.contract import EventNote, Regarding
 from fairlead.decision.effects import Bind, ChangeStatus, Delete, Effect, delete_object, identity, premise_of
 from fairlead.decision.ensure import ensure_status
+from fairlead.model.premise import Premise
 from fairlead.model.reasons import (
     NOMINATED,
     QUEUED,
@@ -219,9 +220,12 @@ def mark_retrying(pod: Pod, attempt: int, why: str, now: float) -> tuple[ChangeS
     return ensure_status(SCHEDULER, PODS, pod, wanted), EventNote(regarding, "Warning", RETRYING, message)
 
 
-def plan_evictions(preemptor: Pod, victims: Iterable[Pod], now: float) -> Iterator[Effect]:
-    """Each says why it goes, then goes; only while the preemptor is there and still waits (its premise)."""
-    premises = (premise_of(PODS, preemptor.metadata),)
+def plan_evictions(
+    preemptor: Pod, victims: Iterable[Pod], now: float, rests_on: tuple[Premise, ...] = ()
+) -> Iterator[Effect]:
+    """Each says why it goes, then goes; only while the preemptor is there and still waits (its premise), and while
+    that holds on which its priority rests."""
+    premises = (premise_of(PODS, preemptor.metadata), *rests_on)
     target = Condition("DisruptionTarget", "True", PREEMPTED, _PREEMPTED_TEXT, timestamp(now))
     for pod in victims:
         meta, status = pod.metadata, pod.status

@@ -37,6 +37,7 @@ from fairlead.decision.effects import Effect
 from fairlead.model.key import Key
 from fairlead.model.policy import plane_knobs
 from fairlead.model.policy.in_use import policy_in_use
+from fairlead.model.premise import Premise
 from fairlead.model.views import (
     NODES,
     OVERRIDES,
@@ -83,7 +84,7 @@ class Placer:
         self.scheduler_name = COMPONENT  # whose pods it places
         self.policy: Policy = default_policy()
         self.snapshot = Snapshot()
-        self.waiting = WaitingPods()
+        self.waiting = WaitingPods(priority_of=self._priority_of)
         self._mirrors = mirrors
         self._term = health.term
         self.flights = Flights(
@@ -109,7 +110,7 @@ class Placer:
         """It leads from now on: everything is taken from the mirrors, nothing from a former time."""
         counted = self.waiting.incoming
         self.snapshot = Snapshot(self.snapshot.facts_of)
-        self.waiting = WaitingPods(self.waiting.settings)
+        self.waiting = WaitingPods(self.waiting.settings, self._priority_of)
         self.waiting.incoming = counted
         self.flights.begin(self.snapshot, self.waiting)
         self._choose_policy(now)
@@ -141,8 +142,9 @@ class Placer:
         if resource in (PLANE_SETTINGS.name, SCHEDULING_POLICIES.name):
             self._choose_policy(now)
             return
-        version = self.snapshot.nodes.version
+        version, priorities = self.snapshot.nodes.version, self.snapshot.priorities.version
         self._see(resource, before, after)
+        self._follow_priorities(priorities, now)
         if resource != NODES.name or self.snapshot.nodes.version != version:
             self.waiting.caused(resource, now)
 
@@ -161,7 +163,9 @@ class Placer:
             out.append(report)
         self.flights.release_seen(now)
         self.flights.send_due(now, out)
-        if self.snapshot.overrides.expire(now):
+        priorities = self.snapshot.priorities.version
+        if self.snapshot.expire(now):
+            self._follow_priorities(priorities, now)
             self.waiting.caused(OVERRIDES.name, now)
         settings = self.settings
         while self.flights.underway.may_begin(settings.in_flight_max, now):
@@ -249,6 +253,20 @@ class Placer:
         told = f"the scheduler failed on this pod: {one_line(attempt)}"
         return SchedulingAttempt(key, uid, nodes=len(self.snapshot.nodes), message=told)
 
+    def _follow_priorities(self, version: int, now: float) -> None:
+        """Who is raised no longer, on a node, can be pushed out by those who wait, as if its room had become free."""
+        if self.snapshot.priorities.version != version:
+            self.waiting.reorder(self.snapshot.priorities.raised, now)
+            self.waiting.caused("pods.deleted", now)
+
+    def _priority_of(self, pod: Pod) -> int:
+        return self.snapshot.priority_of(pod)
+
+    def _rests_on(self, pod: Pod) -> tuple[Premise, ...]:
+        """What must still hold when others have to leave for it."""
+        snapshot = self.snapshot
+        return snapshot.priorities.premises_of(snapshot.facts_for(pod)) if snapshot.priorities else ()
+
     def _see(self, resource: str, before: View | None, after: View | None) -> None:
         """One object that cannot be taken in must not keep the others out."""
         error = try_call(self.snapshot.observe, resource, before, after)
@@ -285,7 +303,10 @@ class Placer:
             wakes_on |= {_POLICY}
             told = mark_unschedulable(pod, attempt, now)
             victims, is_undone = self._victims(attempt)
-            effects = (*((told,) if told is not None else ()), *plan_evictions(pod, victims, now))
+            effects = (
+                *((told,) if told is not None else ()),
+                *plan_evictions(pod, victims, now, self._rests_on(pod)),
+            )
         verdict = SETTLED if attempt.node else Waiting("Unschedulable", attempt.message)
         decided = Decision(verdict, effects, events=notes_for(pod, attempt, effects))
         turn = Turn(attempt.key, decided, now, id=decision, waited=taken.waited_seconds)

@@ -325,7 +325,12 @@ class Plane:
             "collects": able.collects,
             "scheduler": self.placer is not None,
         }
-        controllers = (f"controller/{each.decider.name}" for each in self.controllers)
+        # Of one that has keys of its own, such as nodes to pretend, how many.
+        controllers = (
+            f"controller/{each.decider.name}"
+            + (f"={number}" if (number := len(each.decider.initial_keys)) > 1 else "")
+            for each in self.controllers
+        )
         return (*(name for name, is_so in told.items() if is_so), *controllers)
 
     def _tell_events(self, now: float, out: _Out) -> None:

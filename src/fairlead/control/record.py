@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from fairlead.cache.view import MirrorView
 from fairlead.control.instructions import DECISIONS, TURNS, Record
+from fairlead.control.refusals import Wait
 from fairlead.control.turn import Turn
 from fairlead.core import codec
 from fairlead.core.times import microtime
@@ -42,8 +43,10 @@ class Deciding(NamedTuple):
     settings: int = 0  # the revision of the PlaneSettings in use, 0 for what is built in
 
 
-def record_of(who: Deciding, turn: Turn, view: Reading | None, now: float) -> Record:
-    """What was decided, before any of it is carried out."""
+def record_of(
+    who: Deciding, turn: Turn, view: Reading | None, now: float, held: Wait | None = None
+) -> Record:
+    """What was decided, before any of it is carried out. `held`: the refusal for which some of it is not."""
     decision = turn.decision
     line = _head(who, turn, now)
     settles = isinstance(decision.verdict, Settled) and not decision.effects and not turn.is_held
@@ -61,8 +64,8 @@ def record_of(who: Deciding, turn: Turn, view: Reading | None, now: float) -> Re
             line["about"] = about
     if decision.inputs:
         line["inputs"] = list(decision.inputs)
-    if turn.is_held:
-        line["held"] = True
+    if held is not None:
+        line["held"] = held.told()
     if turn.cause is not None and not settles:
         line["cause"] = SEVERAL if turn.cause == _NO_CAUSE else text_of(turn.cause)
     if not settles:

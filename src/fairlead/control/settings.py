@@ -66,6 +66,13 @@ class PlacingSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class MonitorSettings:
+    """Of whoever watches what is committed, beside the plane (`runtime/server/monitoring.py`)."""
+
+    commits_per_second_max: int = 200
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """`revision` is that of the object they come from, 0 if there is none: what records name."""
 
@@ -81,6 +88,7 @@ class Settings:
     placing: PlacingSettings = field(default_factory=PlacingSettings)
     waiting: WaitingSettings = field(default_factory=WaitingSettings)
     health: HealthSettings = field(default_factory=HealthSettings)
+    monitors: MonitorSettings = field(default_factory=MonitorSettings)
 
     @property
     def stage_limits(self) -> dict[str, float]:
@@ -130,6 +138,7 @@ def settings_of(found: PlaneSettings | None) -> Settings | str:
         placing=_part(PlacingSettings, spec, "scheduler"),
         waiting=_part(WaitingSettings, spec, "scheduler"),
         health=_made(HealthSettings, spec, "health"),
+        monitors=_made(MonitorSettings, spec, "monitors"),
     )
 
 

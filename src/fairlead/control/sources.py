@@ -57,7 +57,7 @@ class MirrorSources:
     def __init__(
         self, deciders: Sequence[Decider], scheduler: type[Placer] | None, *, finalizes: bool = True
     ) -> None:
-        resources = _resources((*deciders, scheduler) if scheduler is not None else deciders)
+        resources = resources_read((*deciders, scheduler) if scheduler is not None else deciders)
         self.mirrors: dict[str, Mirror[Any]] = {name: Mirror(resources[name]) for name in sorted(resources)}
         for dated in {each.name for decider in deciders for each in decider.dated}:
             self.mirrors[
@@ -224,7 +224,7 @@ class MirrorSources:
         return {view.metadata.name: view.metadata.revision for view in found}
 
 
-def _resources(deciders: Sequence[Decider | type[Placer]]) -> dict[str, Resource[View]]:
+def resources_read(deciders: Sequence[Decider | type[Placer]]) -> dict[str, Resource[View]]:
     """What all of them read, and the settings. One mirror serves all readers of a resource, so they must mean the
     same view of it; who reads metadata alone (`View`) is served by any."""
     found: dict[str, Resource[View]] = {PLANE_SETTINGS.name: PLANE_SETTINGS}

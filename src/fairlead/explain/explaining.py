@@ -21,6 +21,7 @@ from fairlead.explain.why_not import WhyNot, why_not
 from fairlead.explain.worlds import seen_now
 from fairlead.model.key import Key
 from fairlead.model.views import PODS, Pod
+from fairlead.replay.placement import differences
 from fairlead.schedule.facts import Facts
 from fairlead.schedule.policy import Policy
 from fairlead.schedule.snapshot import Snapshot
@@ -124,10 +125,10 @@ def why_not_there(sources: Sources, namespace: str, name: str, node: str) -> Ask
     elif key in placer.snapshot.placed:  # where it is, or what it has claimed, is not in its own way
         policy, seen = placer.policy, seen_now(sources.plane)
         snapshot = yield lambda: seen.snapshot(without=key)
-        facts = snapshot.facts_of(pod)
+        facts = snapshot.facts_for(pod)
         when = f"now, had it no node ({found})" if found else "now"
     else:
-        snapshot, facts, policy, when = placer.snapshot, placer.snapshot.facts_of(pod), placer.policy, "now"
+        snapshot, facts, policy, when = placer.snapshot, placer.snapshot.facts_for(pod), placer.policy, "now"
     if node not in snapshot.nodes.slot:
         known = ", ".join(sorted(snapshot.nodes.slot)[:5])
         raise NotFound(f'there is no node "{node}"; there are {len(snapshot.nodes)}: {known or "none"}')
@@ -212,7 +213,7 @@ def _run_again(
 
 def _told_again(inputs: again.Inputs, line: records.NumberedRecord, policy: Policy, spaces: Spaces) -> Json:
     found = again.run_again(inputs, policy)
-    differing = again.differences(line.record, found.attempt)
+    differing = differences(line.record, found.attempt)
     if spaces is not None:  # whose names these are is not looked into
         differing = tuple(
             each._replace(recorded=MASK, again=MASK) if each.field == "victims" else each

@@ -12,9 +12,9 @@ from fairlead.control.attempts import SCHEDULER
 from fairlead.control.record import STREAM
 from fairlead.core import codec
 from fairlead.store.contract import Journal
+from fairlead.store.tail import lines_backwards, newest_line
 
 Json = dict[str, Any]
-_WINDOW = 1000
 
 
 class NumberedRecord(NamedTuple):
@@ -26,10 +26,10 @@ def attempts_of(journal: Journal, namespace: str, name: str) -> Iterator[Numbere
     """Attempts to place pods of that name, the newest first. None: a stretch of the log is read, and others may have
     their turn."""
     wanted = b'"object":"pods/%s/%s"' % (namespace.encode(), name.encode())
-    for window in _backwards(journal, _newest(journal)):
-        for sequence, body in window:
-            if wanted in body:
-                record = codec.decode(body)
+    for window in lines_backwards(journal, STREAM, newest_line(journal, STREAM)):
+        for sequence, _, note in window:
+            if wanted in note.body:
+                record = codec.decode(note.body)
                 if record["controller"] == SCHEDULER and "batch" in record:
                     yield NumberedRecord(sequence, record)
         yield None
@@ -39,35 +39,9 @@ def batch_of(journal: Journal, attempt: NumberedRecord) -> Json | None:
     """The record of the batch that an attempt was part of; None if the log no longer has it."""
     number = attempt.record["batch"]
     wanted = b'"batch":%d' % number
-    for _, body in chain.from_iterable(_backwards(journal, attempt.sequence)):
-        if wanted in body and b'"assumed":' in body:
-            record: Json = codec.decode(body)
+    for _, _, note in chain.from_iterable(lines_backwards(journal, STREAM, attempt.sequence)):
+        if wanted in note.body and b'"assumed":' in note.body:
+            record: Json = codec.decode(note.body)
             if record["batch"] == number and "pods" in record:
                 return record if record["time"] == attempt.record["time"] else None
     return None
-
-
-def _backwards(journal: Journal, end: int) -> Iterator[list[tuple[int, bytes]]]:
-    """Lines up to that sequence, the newest first, a stretch of the log at a time."""
-    first = journal.notes(STREAM, 0, 1)
-    oldest = first[0][0] if first else end + 1
-    while end >= oldest:
-        start = max(0, end - _WINDOW)
-        lines = reversed(journal.notes(STREAM, start, _WINDOW))
-        yield [(sequence, note.body) for sequence, _, note in lines if sequence <= end]
-        end = start
-
-
-def _newest(journal: Journal) -> int:
-    """The log can be read forwards only: its end is found by asking for what comes after, ever further on."""
-    low, step = 0, _WINDOW
-    while further := journal.notes(STREAM, low + step, 1):
-        low, step = further[0][0], step * 2
-    high = low + step
-    while low < high:
-        middle = (low + high) // 2
-        if journal.notes(STREAM, middle, 1):
-            low = middle + 1
-        else:
-            high = middle
-    return low

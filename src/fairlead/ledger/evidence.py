@@ -11,7 +11,7 @@ functions and cite the row they acted on. Without the object no row allows anyth
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from fairlead.core.times import parse_time
@@ -53,22 +53,32 @@ class Evidence:
     """The rows by signal and act. A row that claims more than it may (written by an older or newer server) is left
     out: it allows nothing."""
 
-    __slots__ = ("_allowed",)
+    __slots__ = ("_allowed", "_rows")
 
     def __init__(self, policy: EvidencePolicy | None) -> None:
-        self._allowed: dict[tuple[str, str], Allowed] = {}
-        for row in policy.spec.get("rows") or () if policy is not None else ():
-            signal, confidence = row.get("signal"), row.get("confidence")
-            if signal not in rows.SIGNALS or confidence not in rows.CONFIDENCES:
-                continue
-            for each in row.get("acts") or ():
-                act = each.get("act")
-                if act in rows.ACTS and not rows.row_problem(signal, confidence, act):
-                    allowed = Allowed(row.get("name") or "", float(each.get("afterSeconds") or 0.0))
-                    self._allowed.setdefault((signal, act), allowed)
+        self._rows: Sequence[Json] = (policy.spec.get("rows") or ()) if policy is not None else ()
+        self._allowed: dict[tuple[str, str], Allowed | None] = {}  # what was asked for
 
     def allows(self, signal: str, act: str) -> Allowed | None:
-        return self._allowed.get((signal, act))
+        asked = (signal, act)
+        if asked not in self._allowed:
+            self._allowed[asked] = self._find(signal, act)
+        return self._allowed[asked]
+
+    def _find(self, signal: str, act: str) -> Allowed | None:
+        """By the first row that may say so."""
+        for row in self._rows:
+            confidence = row.get("confidence")
+            if (
+                row.get("signal") != signal
+                or signal not in rows.SIGNALS
+                or confidence not in rows.CONFIDENCES
+            ):
+                continue
+            for each in row.get("acts") or ():
+                if each.get("act") == act in rows.ACTS and not rows.row_problem(signal, confidence, act):
+                    return Allowed(row.get("name") or "", float(each.get("afterSeconds") or 0.0))
+        return None
 
     @property
     def silence_seconds(self) -> float:

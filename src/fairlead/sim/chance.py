@@ -27,6 +27,7 @@ _MASK = (1 << 64) - 1
 _GAMMA = 0x9E3779B97F4A7C15
 _UNIT = 1 << 20  # chances are drawn in this many steps: exact as floats, short when written down
 _ORDER = "order"
+_NOT_YET = -1
 
 
 class Choice(NamedTuple):
@@ -65,14 +66,15 @@ _NOTHING: Mapping[int, int] = {}
 class Stream:
     """Choices of one label and actor, one after the other."""
 
-    __slots__ = ("_bend", "_calm", "_forced", "_log", "_start", "actor", "label", "nth")
+    __slots__ = ("_bend", "_calm", "_forced", "_log", "_seed", "_start", "actor", "label", "nth")
 
     def __init__(self, chance: Chance, label: str, actor: str) -> None:
         self.label, self.actor = label, actor
         self.nth = 0
         self._log, self._calm, self._bend = chance.choices, chance.calm, chance.bend
         self._forced = chance.forced_in(label, actor)
-        self._start = _begin(chance.seed, label, actor)
+        self._seed = chance.seed
+        self._start = _NOT_YET  # most streams are never drawn from
 
     def choose(self, n: int) -> int:
         """One of 0..n-1; 0 is the calmest."""
@@ -102,7 +104,10 @@ class Stream:
 
     def _draw(self, nth: int) -> int:
         """The nth of this stream, whether those before it were drawn or not."""
-        z = (self._start + (nth + 1) * _GAMMA) & _MASK
+        start = self._start
+        if start == _NOT_YET:
+            start = self._start = _begin(self._seed, self.label, self.actor)
+        z = (start + (nth + 1) * _GAMMA) & _MASK
         z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
         z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _MASK
         return z ^ (z >> 31)

@@ -25,6 +25,7 @@ from fairlead.sim.memory import Memory
 from fairlead.sim.parts import Plant, default_parts, load_plant
 from fairlead.sim.scenario import Scenario
 from fairlead.sim.search.contract import Attempt
+from fairlead.sim.standing import Remembered
 from fairlead.sim.time import EPOCH
 from fairlead.sim.violation import Violation
 from fairlead.sim.world import WORLD, Run, World
@@ -176,18 +177,16 @@ class Runner:
         """What every run starts from: what came of the scenario's standing steps, without faults and without plant."""
         if self._backup is None:
             self._backup = stand_up(self.scenario) if self.scenario.standing else EMPTY
-            if self._backup.changes:
-                gc.collect()
-                gc.freeze()  # what is there by now stays: no need to look through it while seeds run
         return self._backup
 
     def wanted(self) -> EndState:
         """What it must come to: the end of a run without faults and without plant."""
         if self._wanted is None:
             unpinned = replace(self._calm, pinned=(), older=None)
-            calm = _fenced_run(
-                World(unpinned, Chance(0), CALM, backup=self.backup(), memory=self._calm_memory)
-            )
+            if self._calm_memory is None:
+                calm = _calm_run((unpinned, self.backup()))
+            else:  # each seed has its own
+                calm = _run_calmly(unpinned, self.backup(), self._calm_memory)
             if calm.violation is not None:
                 raise calm.violation
             self._wanted, self._made = self._end_state(calm), calm.counts
@@ -239,11 +238,27 @@ def run_seeds(runner: Runner, seeds: Iterable[int]) -> RunTally:
 
 def stand_up(scenario: Scenario) -> Backup:
     """Everything that is stored when the standing fleet of a scenario has come to rest."""
-    world = World(before(scenario), Chance(0), CALM, epoch=EPOCH - int(scenario.seconds_max))
+    return _stood(before(scenario))
+
+
+def _stand_up(fleet: Scenario) -> Backup:
+    world = World(fleet, Chance(0), CALM, epoch=EPOCH - int(fleet.seconds_max))
     run = _fenced_run(world)
     if run.violation is not None:
         raise run.violation
-    return world.server.backup()
+    made = world.server.backup()
+    del world, run
+    gc.collect()
+    gc.freeze()  # what is there by now stays: no need to look through it while seeds run
+    return made
+
+
+def _run_calmly(scenario: Scenario, backup: Backup, memory: Memory | None = None) -> Run:
+    return _fenced_run(World(scenario, Chance(0), CALM, backup=backup, memory=memory))
+
+
+_stood: Remembered[Scenario, Backup] = Remembered(_stand_up)
+_calm_run: Remembered[tuple[Scenario, Backup], Run] = Remembered(lambda asked: _run_calmly(*asked))
 
 
 def before(scenario: Scenario) -> Scenario:

@@ -57,10 +57,10 @@ def deployment(name: str = "web", replicas: int = 2, **metadata: Any) -> Json:
     }
 
 
-def need(plane: InProcess, kind: Kind) -> None:
+def need(plane: InProcess, kind: Kind, namespace: str = "default") -> None:
     """What must be there before a sample of this kind can be made."""
     if kind.kind == "RunbookRun":
-        made(plane, collection(KINDS["Runbook"]), sample("Runbook"))
+        made(plane, collection(KINDS["Runbook"], namespace), sample("Runbook"))
 
 
 def made(plane: InProcess, address: str, obj: Json) -> Json:

@@ -12,6 +12,7 @@ from fairlead.core import codec
 from fairlead.core.errors import NotFound, Unavailable
 from fairlead.explain import again, explaining, records
 from fairlead.explain.asking import answered
+from fairlead.replay.placement import Discrepancy, differences
 from fairlead.store.contract import Batch, Note, Retention
 from fairlead.store.events import FloorsMoved
 from tests.unit.explain.asking import PODS, Asked, explain, history, why_not_there
@@ -58,9 +59,9 @@ def test_a_record_that_was_otherwise_is_told_with_both_sides() -> None:
     inputs = answered(again.inputs_of(asked.api.store, batch, 0))
     assert not isinstance(inputs, str)
     found = again.run_again(inputs, asked.driver.plane.placer.policy)  # type: ignore[union-attr]
-    assert again.differences(line.record, found.attempt) == ()
+    assert differences(line.record, found.attempt) == ()
     forged = {**line.record, "node": "node-1"}
-    assert again.differences(forged, found.attempt) == (again.Discrepancy("node", "node-1", "node-0"),)
+    assert differences(forged, found.attempt) == (Discrepancy("node", "node-1", "node-0"),)
 
 
 def test_past_the_history_floor_the_record_is_shown_alone() -> None:

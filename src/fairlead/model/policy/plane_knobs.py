@@ -122,7 +122,16 @@ SECTIONS: dict[str, Section] = {
         ),
         ordered=(("openSeconds", "openMaxSeconds"),),
     ),
-    "writeLoops": Section((Knob("repeatsMax", 20, 0, 1_000_000), Knob("windowSeconds", 60.0, 1.0, 86400.0))),
+    "writeLoops": Section(
+        (
+            Knob("repeatsMax", 20, 0, 1_000_000),
+            Knob("windowSeconds", 60.0, 1.0, 86400.0),
+            Knob("turnsMax", 3, 0, 1000),
+            Knob("invalidMax", 10, 0, 1_000_000),
+            Knob("turnsWindowSeconds", 600.0, 1.0, 86400.0),
+        )
+    ),
+    "monitors": Section((Knob("commitsPerSecondMax", 200, 0, 1_000_000),)),
     "loop": Section(
         (
             Knob("resyncSeconds", 300.0, 1.0, _MONTH),
@@ -162,7 +171,9 @@ SECTIONS: dict[str, Section] = {
             Knob("secondsMax", 14_400.0, 1.0, 86400.0),
             Knob("activeMax", 50, 1, 1000),
             Knob("nodesShareMax", 0.34, 0.0, 1.0),
+            Knob("capacityShareMax", 0.34, 0.0, 1.0),
             Knob("workloadsMax", 20, 0, 1_000_000),
+            Knob("priorityMax", 1_000_000, 0, 1_000_000_000),
         ),
     ),
     "autoscaling": Section(

@@ -110,6 +110,14 @@ class OverrideChanges(View, frozen=True):
     drain: bool = False
     approve_repair: OverrideApproval | None = None
     traffic_weights: tuple[OverrideWeight, ...] = ()
+    priority_class_name: str = ""
+    priority_replicas: int = 1
+    preemption_policy: str = ""
+
+
+class OverridePriority(View, frozen=True):
+    value: int = 0
+    preemption_policy: str = ""
 
 
 class SchedulerOverrideSpec(View, frozen=True):
@@ -123,6 +131,7 @@ class SchedulerOverrideSpec(View, frozen=True):
     replaces: str = ""
     requested_by: str = ""
     approval: str = ""
+    priority: OverridePriority | None = None
     changes: OverrideChanges = OverrideChanges()
 
 
@@ -134,6 +143,12 @@ class OverrideHeld(View, frozen=True):
     namespace: str = ""
 
 
+class OverrideRaised(View, frozen=True):
+    namespace: str
+    name: str
+    uid: str
+
+
 class SchedulerOverrideStatus(View, frozen=True):
     observed_generation: int = 0
     active: bool = False
@@ -143,6 +158,7 @@ class SchedulerOverrideStatus(View, frozen=True):
     held: tuple[OverrideHeld, ...] = ()
     residue: tuple[str, ...] = ()
     reserved: tuple[str, ...] = ()
+    raised: tuple[OverrideRaised, ...] = ()
 
 
 class SchedulerOverride(View, frozen=True):

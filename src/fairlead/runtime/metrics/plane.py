@@ -73,12 +73,12 @@ _PLANE: tuple[tuple[Metric, _PlaneRead], ...] = tuple(
         ),
         (
             "fairlead_plane_write_loops",
-            "Objects that a controller writes the same to again and again.",
+            "Loops that go on: a controller that writes the same again and again, or writers that loop together.",
             lambda plane, now: len(plane.health.writes.loops(now)),
         ),
         (
             "fairlead_plane_write_loops_total",
-            "Write loops found.",
+            "Loops found, of all kinds.",
             lambda plane, _: plane.health.writes.found,
         ),
         (
@@ -109,6 +109,11 @@ _PLANE: tuple[tuple[Metric, _PlaneRead], ...] = tuple(
     )
 )
 CHECK = Metric("fairlead_plane_check_failed", "1 while this check of /readyz?verbose fails.", ("check",))
+LOOPS = Metric(
+    "fairlead_plane_loops_found_total",
+    "Loops found: repeat (one controller), oscillation, amplification, invalid decision.",
+    ("kind",),
+)
 SCALED = Metric(
     "fairlead_autoscaler_scalings_total",
     "Times that an autoscaler asked a workload for more replicas, or for fewer.",
@@ -185,6 +190,7 @@ GAP_AGE = Metric(
 METRICS = (
     *(metric for metric, _ in _PLANE),
     CHECK,
+    LOOPS,
     SCALED,
     MIRROR_OBJECTS,
     MIRROR_UNREADABLE,
@@ -208,6 +214,8 @@ def plane_samples(
     failed = {each.name for each in checks if each.problem}
     for name in CHECKS:
         yield CHECK.sample(name in failed, name)
+    for kind, number in plane.health.writes.found_by.items():
+        yield LOOPS.sample(number, kind)
     for direction, count in plane.tallies.scaled.items():
         yield SCALED.sample(count, direction)
     yield from _mirrors(plane, lags)

@@ -20,6 +20,7 @@ from fairlead.runtime.metrics.plane import plane_samples
 from fairlead.runtime.metrics.services import service_samples
 from fairlead.runtime.metrics.traces import trace_samples
 from fairlead.runtime.server.answering import Answering
+from fairlead.runtime.server.monitoring import Monitoring
 from fairlead.runtime.server.node_connections import NodeConnections
 from fairlead.runtime.server.routes import ServerRoutes
 from fairlead.runtime.tracing.exporter import Exporter
@@ -39,6 +40,11 @@ AUDIT_SUPPRESSED = Metric(
     "fairlead_audit_suppressed_total",
     "Refusals, and reads, beyond the budget of who made them; audit-strangers: of those who are not signed in.",
     ("stream",),
+)
+VIOLATIONS = Metric(
+    "fairlead_invariant_violations_total",
+    "Commits that broke an invariant; any is worth an alert.",
+    ("invariant",),
 )
 REQUESTS = Metric(
     "apiserver_request_total",
@@ -75,6 +81,7 @@ class Measured:
     turns: Turns
     routes: ServerRoutes | None
     exporter: Exporter | None
+    monitoring: Monitoring
 
 
 _Read = Callable[[Measured], float]
@@ -185,6 +192,16 @@ _PLAIN: tuple[tuple[Metric, _Read], ...] = tuple(
             lambda of: of.planes_replaced,
         ),
         (
+            "fairlead_monitor_commits_total",
+            "Commits that monitors looked at.",
+            lambda of: of.monitoring.looked_at,
+        ),
+        (
+            "fairlead_monitor_commits_dropped_total",
+            "Commits that came faster than monitors may look, and were not looked at.",
+            lambda of: of.monitoring.dropped,
+        ),
+        (
             "fairlead_answers_under_way",
             "Explanations and plans that are being computed beside the server.",
             lambda of: of.answering.under_way,
@@ -201,7 +218,14 @@ _PLAIN: tuple[tuple[Metric, _Read], ...] = tuple(
         ),
     )
 )
-METRICS = (AUDIT_COUNTED, AUDIT_SUPPRESSED, REQUESTS, DURATIONS, *(metric for metric, _ in _PLAIN))
+METRICS = (
+    VIOLATIONS,
+    AUDIT_COUNTED,
+    AUDIT_SUPPRESSED,
+    REQUESTS,
+    DURATIONS,
+    *(metric for metric, _ in _PLAIN),
+)
 
 
 def server_samples(of: Measured) -> Iterator[MetricSample]:
@@ -212,6 +236,8 @@ def server_samples(of: Measured) -> Iterator[MetricSample]:
         yield AUDIT_COUNTED.sample(count, verb, resource, role)
     for stream, count in of.audit.suppressed.items():
         yield AUDIT_SUPPRESSED.sample(count, stream)
+    for invariant, count in sorted(of.monitoring.violations.items()):
+        yield VIOLATIONS.sample(count, invariant)
     yield from plane_samples(of.plane, of.lags, of.checks, of.clock())
     yield from flow_samples(of.turns)
     yield from trace_samples(of.exporter)

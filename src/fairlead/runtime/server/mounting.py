@@ -20,7 +20,7 @@ from fairlead.control.instructions import TURNS
 from fairlead.control.plane import Plane
 from fairlead.explain.sources import Sources
 from fairlead.runtime.metrics.contract import MetricSample
-from fairlead.runtime.server import explanations, extensions, tenants
+from fairlead.runtime.server import couplings, explanations, extensions, histories, tenants, timelines
 from fairlead.runtime.server.answering import Answering
 from fairlead.runtime.server.health import health
 from fairlead.runtime.server.version import git_version, version_document
@@ -64,6 +64,8 @@ def mount_documents(
             extensions.DECISIONS: Mounted(extensions.lines(journal, record.STREAM, {TURNS: TURNS}), tenant),
             extensions.QUEUES: Mounted(extensions.queues(plane_now, clock), tenant),
             extensions.REVISION: Mounted(extensions.revisions(journal, store), tenant),
+            histories.HISTORY: Mounted(histories.histories(store, journal, desk.catalog, answering)),
+            couplings.COUPLING: Mounted(couplings.couplings(sources, answering), tenant),
             explanations.EXPLAIN: Mounted(
                 explanations.explanations(sources, answering),
                 tenants.who_may_get_the_pod(explanations.EXPLAIN),
@@ -71,6 +73,12 @@ def mount_documents(
             explanations.WHY_NOT: Mounted(
                 explanations.objections(sources, answering),
                 tenants.who_may_get_the_pod(explanations.WHY_NOT),
+            ),
+            timelines.TIMELINE: Mounted(
+                timelines.timelines(sources, answering), timelines.who_may_get_it(timelines.TIMELINE)
+            ),
+            timelines.DEBUG: Mounted(
+                timelines.debug_views(sources, answering), timelines.who_may_get_it(timelines.DEBUG)
             ),
         },
         {explanations.PLAN: Asked(explanations.plans(sources, answering), tenants.who_may_create_the_pods)},

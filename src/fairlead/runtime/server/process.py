@@ -53,6 +53,7 @@ from fairlead.runtime.server.health import damage_told
 from fairlead.runtime.server.host import ServingHost
 from fairlead.runtime.server.local_agents import LocalAgent
 from fairlead.runtime.server.local_nodes import LocalNodes
+from fairlead.runtime.server.monitoring import Monitoring
 from fairlead.runtime.server.mounting import mount_documents
 from fairlead.runtime.server.node_connections import NodeConnections
 from fairlead.runtime.server.own_service import ensure_own_service, own_address
@@ -84,11 +85,12 @@ TOKENS_SECONDS = 1.0
 
 
 def retention(history_seconds: float) -> dict[str, Retention]:
-    """How long history is kept, per resource: short for what changes all the time and is of no use afterwards."""
+    """How long history is kept, per resource: shorter for what changes all the time. Leases long enough that what was
+    decided on them can be run again (`replay/`) when somebody comes to look."""
     mebibyte = 1024 * 1024
     return {
         "": Retention(history_seconds, 256 * mebibyte),
-        "leases.coordination.k8s.io": Retention(min(history_seconds, 300.0), 8 * mebibyte),
+        "leases.coordination.k8s.io": Retention(min(history_seconds, 1800.0), 64 * mebibyte),
         "events": Retention(min(history_seconds, 3600.0), 64 * mebibyte),
     }
 
@@ -190,6 +192,9 @@ class Server:
             ),
         )
         self._answering = Answering(loop)
+        self._monitoring = Monitoring(
+            lambda: self._planes.plane, self._store, self._journal, self._assembly.served, self._clock
+        )
         driver.start()
         publishes = self._settings.publishes_authority
         await ensure_initial_objects(host, self._known.ca_certificate.read_text() if publishes else "")
@@ -204,6 +209,8 @@ class Server:
         expiring = asyncio.create_task(self._expirer.run())
         following_clock = asyncio.create_task(follow_wall_clock(self._clock, self._planes.stepped))
         self._planes.start()
+        self._monitoring.start()
+        monitoring = asyncio.create_task(self._monitoring.run())
         self._asked = NodeConnections(loop, self._known)
         self._granting.learn_all()
         granting = asyncio.create_task(self._granting.run())
@@ -240,6 +247,7 @@ class Server:
         renewing.cancel()
         expiring.cancel()
         granting.cancel()
+        monitoring.cancel()
         signing.cancel()
         if fetching is not None:
             fetching.cancel()
@@ -297,6 +305,7 @@ class Server:
         self._planes.wake(woken)
         self._expirer.observe(changes)
         self._signing.observe(changes)
+        self._monitoring.observe(changes)
         if self._granting.observe(changes):
             self._end_what_is_not_granted()
         if self._routes is not None:
@@ -341,6 +350,7 @@ class Server:
                 turns=self._turns,
                 routes=self._routes,
                 exporter=self._exporter,
+                monitoring=self._monitoring,
             )
         )
 

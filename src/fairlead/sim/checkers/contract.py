@@ -7,6 +7,7 @@ what they need to know of the past and change nothing.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Protocol, runtime_checkable
 
@@ -150,13 +151,12 @@ class Decays(Checker, Protocol):
     def decayed(self, key: Key, view: Any, seconds: float) -> None: ...
 
 
-@runtime_checkable
-class Hears(Checker, Protocol):
+class Hears(ABC):
     """A checker that is told what was answered with a conflict while faults are off."""
 
+    @abstractmethod
     def answered(self, request: Request, origin: str, reply: Reply, calm_seconds: float) -> None:
         """`calm_seconds`: since faults stopped."""
-        ...
 
 
 @runtime_checkable
@@ -204,6 +204,7 @@ class Observed:
         self.objects = CommittedObjects()
         self._checkers: tuple[Checker, ...] = ()
         self._saw: tuple[Callable[[Sight], None], ...] = ()
+        self._hear: tuple[Hears, ...] = ()
         for checker in checkers:
             self.add(checker)
 
@@ -211,6 +212,8 @@ class Observed:
         """From now on this one looks on as well."""
         self._checkers += (checker,)
         self._saw += (checker.saw,)
+        if isinstance(checker, Hears):
+            self._hear += (checker,)
 
     def decayed(self, key: Key, seconds: float) -> None:
         """Of this object only a stand-in can be read from now on; it is still what it was."""
@@ -219,9 +222,8 @@ class Observed:
                 checker.decayed(key, self.objects.of(key.resource).get(key), seconds)
 
     def answered(self, request: Request, origin: str, reply: Reply, calm_seconds: float) -> None:
-        for checker in self._checkers:
-            if isinstance(checker, Hears):
-                checker.answered(request, origin, reply, calm_seconds)
+        for checker in self._hear:
+            checker.answered(request, origin, reply, calm_seconds)
 
     def begin_again(
         self, changes: Iterable[CommittedChange], fresh: Sequence[Checker], seconds: float
@@ -229,7 +231,7 @@ class Observed:
         """The newest changes were lost, and this is all there is: what was seen of them is forgotten. But revisions
         go on: whoever judges those has seen them."""
         lasting = tuple(each for each in self._checkers if isinstance(each, Lasts))
-        self.objects, self._checkers, self._saw = CommittedObjects(), (), ()
+        self.objects, self._checkers, self._saw, self._hear = CommittedObjects(), (), (), ()
         for checker in fresh:
             if not isinstance(checker, Lasts):
                 self.add(checker)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from fairlead.core import codec
 from fairlead.model.key import Key
 from fairlead.port.request import READ_VERBS, Reply, Request
-from fairlead.sim.checkers.contract import CommittedObjects, Sight
+from fairlead.sim.checkers.contract import CommittedObjects, Hears, Sight
 from fairlead.sim.people import PEOPLE_LANE
 from fairlead.sim.violation import Violation
 
@@ -23,7 +23,7 @@ _NOBODY = frozenset({"", "people"})  # leadership, which `leases.py` judges; peo
 _EXEMPT = "finalize"  # of a namespace: refused so for as long as it is not empty
 
 
-class WritersProgress:
+class WritersProgress(Hears):
     name = "writers-progress"
 
     def __init__(self) -> None:

@@ -130,6 +130,7 @@ def test_the_field_table_has_exactly_the_knobs_with_the_right_type() -> None:
         "retryBudget": "PlaneRetryBudget",
         "breaker": "PlaneBreaker",
         "writeLoops": "PlaneWriteLoops",
+        "monitors": "PlaneMonitors",
         "loop": "PlaneLoop",
         "scheduler": "PlaneScheduler",
         "events": "PlaneEvents",

@@ -62,7 +62,9 @@ def as_v2(obj: Json) -> Json:
     metrics = list(metrics_in(annotations) or ())
     if wanted is not None:
         target = {"type": "Utilization", "averageUtilization": wanted}
-        metrics.append({"type": "Resource", "resource": {"name": "cpu", "target": target}})
+        metrics.insert(
+            _cpu_goes(metrics), {"type": "Resource", "resource": {"name": "cpu", "target": target}}
+        )
     if metrics:
         spec["metrics"] = metrics
     behavior = behavior_in(annotations)
@@ -83,13 +85,19 @@ def as_v2(obj: Json) -> Json:
 
 
 def cpu_place(metrics: list[Json]) -> int | None:
-    """Where the metric is that version 1 has a field for."""
+    """Where the metric is that version 1 has a field for: the first, if there are several."""
     for index, metric in enumerate(metrics):
         resource = part(metric, "resource")
-        if metric.get("type") == "Resource" and resource.get("name") == "cpu":
-            target = part(resource, "target")
-            return index if target.get("averageUtilization") is not None else None
+        is_cpu = metric.get("type") == "Resource" and resource.get("name") == "cpu"
+        if is_cpu and part(resource, "target").get("averageUtilization") is not None:
+            return index
     return None
+
+
+def _cpu_goes(others: list[Json]) -> int:
+    """Where the metric of that field is put among the others: last, but before one that could be taken for it."""
+    place = cpu_place(others)
+    return len(others) if place is None else place
 
 
 def _cpu_found(finding: Json) -> int | None:

@@ -58,6 +58,26 @@ METRICS: dict[str, tuple[list[Json], int | None, list[Json] | None]] = {
         None,
         [{"type": "Resource", "resource": {"name": "cpu", "targetAverageValue": "100m"}}],
     ),
+    "an amount of cpu before its use": (
+        [
+            wish("Resource", "resource", {"name": "cpu"}, type="AverageValue", averageValue="100m"),
+            CPU,
+        ],
+        60,
+        [{"type": "Resource", "resource": {"name": "cpu", "targetAverageValue": "100m"}}],
+    ),
+    "of two uses of cpu the first": (
+        [
+            CPU,
+            wish("Resource", "resource", {"name": "cpu"}, type="Utilization", averageUtilization=70),
+            wish("Resource", "resource", {"name": "memory"}, type="Utilization", averageUtilization=80),
+        ],
+        60,
+        [
+            {"type": "Resource", "resource": {"name": "cpu", "targetAverageUtilization": 70}},
+            {"type": "Resource", "resource": {"name": "memory", "targetAverageUtilization": 80}},
+        ],
+    ),
     "memory": (
         [
             wish("Resource", "resource", {"name": "memory"}, type="Utilization", averageUtilization=70),
