@@ -47,6 +47,7 @@ from fairlead.model.fields import MapOf
 from fairlead.model.files import load_tables
 from fairlead.model.policy import evidence_rows, plane_knobs
 from fairlead.model.policy.override_risks import CONTROLS
+from fairlead.runtime.metrics.catalog import CATALOG as METRICS
 from fairlead.runtime.server.process import retention as kept_history
 from fairlead.runtime.server.settings import ServeSettings
 from fairlead.schedule.registry import PLUGINS
@@ -342,7 +343,7 @@ def plane_settings() -> str:
             rows.append((f"`{place}.{knob.name}`", what, f"{knob.default:,}", bounds))
     names = (
         f"NAME is `default` or a name: in `queues` and `controllers` {_code(plane_knobs.CONTROLLERS)}; in `retries` "
-        f"{_code(plane_knobs.EFFECTS)}."
+        f"{_code(plane_knobs.EFFECTS)}; in `stages` {_code(plane_knobs.TIMED_STAGES)}."
     )
     return (
         table(("field of `spec`", "what", "without it", "bounds"), rows) + f"\n{textwrap.fill(names, 118)}\n"
@@ -412,6 +413,20 @@ def planted_bugs() -> str:
     return table(("plant", "known bug", "mistake", "world", "told by, among others"), rows)
 
 
+def metrics() -> str:
+    rows = (
+        (
+            f"`{each.metric.name}`",
+            each.metric.type,
+            _code(each.metric.labels),
+            ", ".join(each.told_by),
+            each.metric.told,
+        )
+        for each in METRICS
+    )
+    return table(("metric", "type", "labels", "told by", "meaning"), rows)
+
+
 def _coupled() -> list[Coupling]:
     """Of every controller, as the sources have it."""
     declared = {each.name: tuple(read.name for read in each.reads) for each in default_deciders()}
@@ -444,6 +459,7 @@ def coupling_drawing() -> str:
 DRAWINGS: dict[str, Callable[[], str]] = {"concepts/coupling.svg": coupling_drawing}
 TABLES: dict[str, Callable[[], str]] = {
     "coupling": coupling,
+    "metrics": metrics,
     "repair_clear": repair_clear,
     "repair_ambiguous": repair_ambiguous,
     "evidence_authority": evidence_authority,

@@ -17,6 +17,7 @@ from tests.docs.pages import ROOT
 # Not bounds of what a client may do, or the same bound under its second name.
 NOT_LISTED = {
     "queue.histogram.BOUNDS_SECONDS",
+    "wire.latency.BOUNDS_SECONDS",
     "sim.checkers.live_children.GRACE_SECONDS",
     "sim.processes.driving.RESTART_MS_MAX",
     "sim.metamorphic.RESTART_EVERY_SECONDS",

@@ -36,7 +36,7 @@ from fairlead.control.narrow import Narrow
 from fairlead.control.placing import Placer
 from fairlead.control.settings import settings_of
 from fairlead.control.sources import MirrorSources
-from fairlead.control.stages import StageTally
+from fairlead.control.tallies import WorldTally
 from fairlead.control.turn import Turn, Write
 from fairlead.decision.contract import EventNote, Regarding
 from fairlead.decision.decider import Decider, WatchEvent, key_of
@@ -44,7 +44,7 @@ from fairlead.decision.notes import WARNING
 from fairlead.model.custom.definition import DEFINITIONS
 from fairlead.model.key import Key
 from fairlead.model.policy import plane_knobs
-from fairlead.model.views import LEASES, PLANE_SETTINGS, PODS, PlaneSettings, View
+from fairlead.model.views import LEASES, PLANE_SETTINGS, PlaneSettings, View
 from fairlead.port.capabilities import FAIRLEAD, Capabilities
 from fairlead.port.driving import Started, Stepped, WakeAt, Woke
 from fairlead.port.outcome import Done
@@ -89,7 +89,7 @@ class Plane:
                 self._sources.address_of,
             )
         )
-        self.stages = StageTally()
+        self.tallies = WorldTally()
         self.recorder = Recorder(lambda: next(self._calls))
         self.controllers = tuple(
             Controller(
@@ -243,15 +243,15 @@ class Plane:
                 self._use_settings(instruction.after, now, out)
             if resource in recording.WATCHED:
                 self.health.recording.observe(resource, instruction.before, instruction.after, now)
-            if not self.synced:
+            before, after, synced = instruction.before, instruction.after, self.synced
+            self.tallies.observe(resource, instruction.key, before, after, now, synced=synced)
+            if not synced:
                 continue  # nothing is decided yet, and whoever comes to lead looks at everything
-            for name, key in self.health.waits.eased(resource, instruction.before, instruction.after):
+            for name, key in self.health.waits.eased(resource, before, after):
                 self._by_name[name].ease(key, now)
             self._sources.tell(resource, instruction, now)
-            if resource == PODS.name:
-                self.stages.observe(instruction.before, instruction.after, now)
             if self.placer is not None and resource in self.placer.watched:
-                self.placer.observe(resource, instruction.before, instruction.after, now)
+                self.placer.observe(resource, before, after, now)
 
     def _learn_kinds(self, name: str, definition: View | None, now: float, out: _Out) -> None:
         """A CustomResourceDefinition changed: mirror what it defines from now on, or no longer."""
@@ -275,6 +275,7 @@ class Plane:
         for controller in self.controllers:
             controller.apply(settings, now)
         self.recorder.settings = settings.events
+        self.tallies.apply(settings)
         if self.placer is not None:
             self.placer.apply(settings)
         self._resync_at = min(self._resync_at, now + settings.loop.resync_seconds)

@@ -14,9 +14,11 @@ from fairlead.api.discovery import Discovery, Virtual
 from fairlead.api.empty import EMPTY
 from fairlead.api.empty import VERBS as READS
 from fairlead.api.metrics import METRICS, VERBS
+from fairlead.control.diagnosis import Check
 from fairlead.control.plane import Plane
 from fairlead.explain.index import DecisionIndex
 from fairlead.explain.sources import Sources
+from fairlead.runtime.metrics.contract import MetricSample
 from fairlead.runtime.server import (
     couplings,
     decided,
@@ -28,7 +30,7 @@ from fairlead.runtime.server import (
 )
 from fairlead.runtime.server.answering import Answering
 from fairlead.runtime.server.decision_lines import decision_lines
-from fairlead.runtime.server.extensions import MetricSample
+from fairlead.runtime.server.health import health
 from fairlead.runtime.server.version import git_version, version_document
 from fairlead.store.contract import Journal
 from fairlead.store.machine import Store
@@ -44,14 +46,15 @@ def mount_documents(
     clock: Callable[[], float],
     answering: Answering,
     samples: Callable[[], Iterable[MetricSample]],
+    checks: Callable[[], tuple[Check, ...]],
     address: str,
     index: DecisionIndex,
 ) -> Documents:
-    """`address`: where the server listens; `samples`: what /metrics tells."""
+    """`address`: where the server listens; `samples`: what /metrics tells; `checks`: whether the plane works."""
     virtual = [Virtual(r.group, r.version, r.plural, r.kind, r.namespaced, r.verbs) for r in REVIEWS]
     answered = [(k, VERBS) for k in METRICS] + [(k, READS) for k in EMPTY]
     virtual += [Virtual(k.group, k.version, k.plural, k.kind, k.namespaced, v) for k, v in answered]
-    healthy = extensions.health(store)
+    healthy = health(store, checks)
     sources = Sources(store, journal, plane_now, clock, index)
     tenant = tenants.any_tenant(desk.grants)
     lines = extensions.lines(journal, audit.STREAM, {"strangers": audit.STRANGERS})

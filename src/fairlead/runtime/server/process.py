@@ -32,6 +32,7 @@ from fairlead.control.placing import Placer
 from fairlead.control.plane import Plane
 from fairlead.control.roster import default_deciders, serving_deciders
 from fairlead.core.errors import OperatorError
+from fairlead.reconcile.event_expiry import EventsKept
 from fairlead.runtime import logs
 from fairlead.runtime.clock import Clock, follow_wall_clock
 from fairlead.runtime.credentials import identity
@@ -42,17 +43,18 @@ from fairlead.runtime.credentials.renewing import Renewing
 from fairlead.runtime.data.decision_index import DecisionIndexFile, index_beside
 from fairlead.runtime.data.directory import open_data_directory
 from fairlead.runtime.data.reserve import Reserve
-from fairlead.runtime.server import extensions, first_run
+from fairlead.runtime.metrics.contract import MetricSample
+from fairlead.runtime.metrics.server import Measured, server_samples
+from fairlead.runtime.server import first_run
 from fairlead.runtime.server.answering import Answering
 from fairlead.runtime.server.bootstrap import ensure_initial_objects
 from fairlead.runtime.server.expirer import Expirer
-from fairlead.runtime.server.extensions import MetricSample
 from fairlead.runtime.server.granting import Granting
+from fairlead.runtime.server.health import damage_told
 from fairlead.runtime.server.host import ServingHost
 from fairlead.runtime.server.local_agents import LocalAgent
 from fairlead.runtime.server.local_nodes import LocalNodes
 from fairlead.runtime.server.log_budget import LogBudget
-from fairlead.runtime.server.metrics import server_samples
 from fairlead.runtime.server.monitoring import Monitoring
 from fairlead.runtime.server.mounting import mount_documents
 from fairlead.runtime.server.node_connections import NodeConnections
@@ -63,6 +65,7 @@ from fairlead.runtime.server.routes import ServerRoutes
 from fairlead.runtime.server.settings import ServeSettings
 from fairlead.runtime.server.signing import Signing
 from fairlead.runtime.server.store_driver import StoreDriver
+from fairlead.runtime.tracing.exporter import Exporter, started_exporter, tracer_of
 from fairlead.store.contract import CommittedChange, Journal, Retention
 from fairlead.store.machine import Store
 from fairlead.wire.documents import Documents
@@ -99,7 +102,7 @@ def run(settings: ServeSettings, waiting: dict[str, LocalAgent] | None = None) -
     started = time.monotonic()
     os.umask(0o077)  # the store holds Secrets: no file we make is anybody else's to read
     directory = open_data_directory(settings.data_dir)
-    logs.set_up(settings.data_dir)
+    logs.set_up(settings.data_dir, settings.log_format)
     try:
         clock = Clock()
         known = identity.ensure(settings.data_dir, settings.listen, settings.port, clock())
@@ -166,10 +169,11 @@ class Server:
             Remembered(chain=AdmissionChain(warning_steps(steps, settings.controllers))),
         )
         self._hub = self._assembly.hub
-        for told in (*recovered.reports, *extensions.damage_told(self._store)):
+        for told in (*recovered.reports, *damage_told(self._store)):
             log.error("%s", told)
         self._warn(self._assembly.troubles)
         self._routes: ServerRoutes | None = None
+        self._exporter: Exporter | None = None
 
     async def serve(self, stopped: asyncio.Event, ready: Callable[[int], None]) -> None:
         """Until `stopped` is set. `ready` is told the port once clients can come."""
@@ -181,13 +185,15 @@ class Server:
             loop, self._store, self._journal, self._publish, kept, self._clock, reserve=self._reserve
         )
         host = ServingHost(api, driver, lambda: self._take_new_tokens(api), self._clock)
-        self._expirer = Expirer(host, self._settings.event_ttl_seconds, self._clock)
+        self._expirer = Expirer(host, EventsKept(self._settings.event_ttl_seconds), self._clock)
         self._signing = Signing(host, self._known, self._clock)
         self._granting = Granting(host, self._journal, self._clock)
+        self._exporter = started_exporter(self._settings.traces)
+        tracer = tracer_of(self._exporter, self._settings.traces)
         self._planes = Planes(
             loop,
             lambda failed: PlaneDriver(
-                loop, self._plane(), host, self._store, self._hub, self._clock, failed
+                loop, self._plane(), host, self._store, self._hub, self._clock, failed, tracer
             ),
         )
         self._answering = Answering(loop)
@@ -218,7 +224,12 @@ class Server:
         self._turns = Turns(loop, self._assembly.flow_control, self._store, self._clock)
         driver.gathers = self._turns.gathers
         handler = Handler(
-            host, self._documents(desk, lambda: handler), self.watches, self._asked, self._turns
+            host,
+            self._documents(desk, lambda: handler),
+            self.watches,
+            self._asked,
+            self._turns,
+            tracer.answered if tracer is not None else None,
         )
         self.listener = listener = Listener(
             loop, self._around(handler), handler.malformed, handler.owner_of_body
@@ -259,6 +270,8 @@ class Server:
         self._answering.stop()
         await driver.stop(GRACE_SECONDS)
         self._close_index()
+        if self._exporter is not None:
+            await asyncio.to_thread(self._exporter.stop)
         self._journal.close()
 
     def fall(self) -> None:
@@ -325,24 +338,35 @@ class Server:
             clock=self._clock,
             answering=self._answering,
             samples=lambda: self._samples(desk, handler()),
+            checks=lambda: self._planes.checks(self._planes.lags(), self._clock()),
             address=f"{self._settings.listen}:{self._settings.port}",
             index=self._index,
         )
 
     def _samples(self, desk: Desk, handler: Handler) -> Iterator[MetricSample]:
+        lags = self._planes.lags()
         return server_samples(
-            store=self._store,
-            audit=desk.audit,
-            hub=self._hub,
-            watches=self.watches,
-            node_connections=self._asked,
-            listener=self.listener,
-            clock=self._clock,
-            plane=self._planes.plane,
-            answering=self._answering,
-            requests=handler.requests,
-            turns=self._turns,
-            monitoring=self._monitoring,
+            Measured(
+                version=__version__,
+                store=self._store,
+                audit=desk.audit,
+                hub=self._hub,
+                watches=self.watches,
+                node_connections=self._asked,
+                listener=self.listener,
+                clock=self._clock,
+                plane=self._planes.plane,
+                lags=lags,
+                checks=self._planes.checks(lags, self._clock()),
+                planes_replaced=self._planes.replaced,
+                answering=self._answering,
+                requests=handler.requests,
+                latencies=handler.latencies,
+                turns=self._turns,
+                routes=self._routes,
+                exporter=self._exporter,
+                monitoring=self._monitoring,
+            )
         )
 
     def _tls(self) -> ssl.SSLContext:

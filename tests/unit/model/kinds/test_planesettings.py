@@ -137,6 +137,8 @@ def test_the_field_table_has_exactly_the_knobs_with_the_right_type() -> None:
         "autoscaling": "PlaneAutoscaling",
         "repair": "PlaneRepair",
         "overrides": "PlaneOverrides",
+        "stages": "PlaneStage",
+        "health": "PlaneHealth",
     }
     for title, section in SECTIONS.items():
         described = tables[types[title]].fields
