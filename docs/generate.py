@@ -5,7 +5,8 @@
 
 A table stands between `<!-- generated: NAME -->` and `<!-- end -->`; everything outside is written by hand.
 Deterministic: the same code gives the same bytes. `tests/docs/test_generated.py` runs the check. Tables of limits
-have a row for each bound that is declared above its constant in the sources (`Bound`).
+have a row for each bound that is declared above its constant in the sources (`Bound`). `DRAWINGS` are pictures, whole
+files of their own.
 """
 
 from __future__ import annotations
@@ -20,10 +21,25 @@ from inspect import signature
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
+
 from fairlead.api.admission import SERVING_STEPS
 from fairlead.cli.main import INTERRUPTED, PIPE_CLOSED
 from fairlead.control.authority import warning_steps
+from fairlead.control.placing import Placer
+from fairlead.control.roster import default_deciders
 from fairlead.core import errors
+from fairlead.decision.footprint import LIFE
+from fairlead.explain.coupling import declared as declared_coupling
+from fairlead.explain.coupling import drawing
+from fairlead.explain.coupling.contract import (
+    LABEL_MUTATION,
+    OVERLAP,
+    PERSON,
+    SHARED_CAPACITY,
+    SHARED_FIELD,
+    Coupling,
+)
 from fairlead.ledger import repair
 from fairlead.model import reasons
 from fairlead.model.catalog import CATALOG
@@ -31,6 +47,7 @@ from fairlead.model.fields import MapOf
 from fairlead.model.files import load_tables
 from fairlead.model.policy import evidence_rows, plane_knobs
 from fairlead.model.policy.override_risks import CONTROLS
+from fairlead.runtime.metrics.catalog import CATALOG as METRICS
 from fairlead.runtime.server.process import retention as kept_history
 from fairlead.runtime.server.settings import ServeSettings
 from fairlead.schedule.registry import PLUGINS
@@ -326,7 +343,7 @@ def plane_settings() -> str:
             rows.append((f"`{place}.{knob.name}`", what, f"{knob.default:,}", bounds))
     names = (
         f"NAME is `default` or a name: in `queues` and `controllers` {_code(plane_knobs.CONTROLLERS)}; in `retries` "
-        f"{_code(plane_knobs.EFFECTS)}."
+        f"{_code(plane_knobs.EFFECTS)}; in `stages` {_code(plane_knobs.TIMED_STAGES)}."
     )
     return (
         table(("field of `spec`", "what", "without it", "bounds"), rows) + f"\n{textwrap.fill(names, 118)}\n"
@@ -396,7 +413,53 @@ def planted_bugs() -> str:
     return table(("plant", "known bug", "mistake", "world", "told by, among others"), rows)
 
 
+def metrics() -> str:
+    rows = (
+        (
+            f"`{each.metric.name}`",
+            each.metric.type,
+            _code(each.metric.labels),
+            ", ".join(each.told_by),
+            each.metric.told,
+        )
+        for each in METRICS
+    )
+    return table(("metric", "type", "labels", "told by", "meaning"), rows)
+
+
+def _coupled() -> list[Coupling]:
+    """Of every controller, as the sources have it."""
+    declared = {each.name: tuple(read.name for read in each.reads) for each in default_deciders()}
+    declared[Placer.name] = tuple(each.name for each in Placer.reads)
+    reads = declared_coupling.readers(declared)
+    return [each for name in sorted(reads) for each in declared_coupling.couplings(name, reads[name])]
+
+
+def coupling() -> str:
+    """Who only makes or deletes an object is left out: that may be anybody's."""
+    found: dict[str, dict[str, set[str]]] = {}
+    for each in _coupled():
+        if each.sort != PERSON and not set(each.fields) <= LIFE:
+            found.setdefault(each.reader, {}).setdefault(each.form, set()).add(each.writer)
+    heads = (SHARED_FIELD, SHARED_CAPACITY, LABEL_MUTATION, OVERLAP)
+    return table(
+        ("decides", *heads),
+        (
+            (f"`{name}`", *(_code(sorted(forms.get(head, ()))) for head in heads))
+            for name, forms in found.items()
+        ),
+    )
+
+
+def coupling_drawing() -> str:
+    drawn = [each for each in _coupled() if not set(each.fields) <= LIFE]
+    return drawing.svg(msgspec.to_builtins(drawn), "Who can change whose inputs: every controller of a plane")
+
+
+DRAWINGS: dict[str, Callable[[], str]] = {"concepts/coupling.svg": coupling_drawing}
 TABLES: dict[str, Callable[[], str]] = {
+    "coupling": coupling,
+    "metrics": metrics,
     "repair_clear": repair_clear,
     "repair_ambiguous": repair_ambiguous,
     "evidence_authority": evidence_authority,
@@ -435,6 +498,12 @@ def main(arguments: list[str]) -> int:
             stale.append(page)
             if "--check" not in arguments:
                 page.write_text(current)
+    for name, draw in DRAWINGS.items():
+        picture, current = DOCS / name, draw()
+        if not picture.exists() or picture.read_text() != current:
+            stale.append(picture)
+            if "--check" not in arguments:
+                picture.write_text(current)
     for page in stale:
         print(f"{'not current' if '--check' in arguments else 'wrote'}: {page.relative_to(DOCS.parent)}")
     return 1 if stale and "--check" in arguments else 0

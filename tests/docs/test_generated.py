@@ -17,6 +17,7 @@ from tests.docs.pages import ROOT
 # Not bounds of what a client may do, or the same bound under its second name.
 NOT_LISTED = {
     "queue.histogram.BOUNDS_SECONDS",
+    "wire.latency.BOUNDS_SECONDS",
     "sim.checkers.live_children.GRACE_SECONDS",
     "sim.processes.driving.RESTART_MS_MAX",
     "sim.metamorphic.RESTART_EVERY_SECONDS",
@@ -41,6 +42,12 @@ PAGES = {page.stem: page.read_text() for page in sorted((ROOT / "docs").rglob("*
 def test_every_generated_table_is_current() -> None:
     for name, text in PAGES.items():
         assert GENERATE.generated(text) == text, f"{name}.md: run python docs/generate.py"
+
+
+def test_every_drawing_is_current_and_shown() -> None:
+    for name, draw in GENERATE.DRAWINGS.items():
+        assert (ROOT / "docs" / name).read_text() == draw(), f"{name}: run python docs/generate.py"
+        assert f"({name.rpartition('/')[2]})" in "".join(PAGES.values())
 
 
 def test_every_table_is_used_once() -> None:

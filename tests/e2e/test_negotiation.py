@@ -181,6 +181,9 @@ def test_a_head_has_the_headers_of_a_get_and_no_body(running: Running) -> None:
     assert head.headers["content-length"] == whole.headers["content-length"] == str(len(whole.body))
 
 
+PLANE_IS_WELL = "[+]leader ok\n[+]mirrors ok\n[+]controllers ok\n[+]breaker ok\n"
+
+
 @pytest.mark.parametrize(
     ("target", "text"),
     [
@@ -190,11 +193,15 @@ def test_a_head_has_the_headers_of_a_get_and_no_body(running: Running) -> None:
         ("/readyz/ping", "ok"),
         ("/healthz/store", "ok"),
         ("/livez?verbose", "[+]ping ok\nlivez check passed\n"),
-        ("/readyz?verbose", "[+]ping ok\n[+]store ok\nreadyz check passed\n"),
-        ("/readyz?verbose&exclude=store", "[+]ping ok\n[+]store excluded: ok\nreadyz check passed\n"),
+        ("/readyz/controllers", "ok"),
+        ("/readyz?verbose", f"[+]ping ok\n[+]store ok\n{PLANE_IS_WELL}readyz check passed\n"),
+        (
+            "/readyz?verbose&exclude=store",
+            f"[+]ping ok\n[+]store excluded: ok\n{PLANE_IS_WELL}readyz check passed\n",
+        ),
         (
             "/readyz?verbose&exclude=ping&exclude=etcd&exclude=store",
-            "[+]ping excluded: ok\n[+]store excluded: ok\n"
+            f"[+]ping excluded: ok\n[+]store excluded: ok\n{PLANE_IS_WELL}"
             'warn: some health checks cannot be excluded: no matches for "etcd"\nreadyz check passed\n',
         ),
     ],

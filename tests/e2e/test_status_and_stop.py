@@ -49,6 +49,10 @@ def test_a_plane_is_seen_stopped_and_not_seen(plane: tuple[subprocess.Popen[str]
     assert (told["nodes"]["count"], told["pods"]["count"]) == (0, 0)
     shown = fairlead("status", "--data-dir", data)
     assert f"process {process.pid}, since " in shown.stdout
+    assert {"plane:     works", "workloads: 0, 0 ready; replicas 0 of 0 ready, 0 pending"} <= {
+        *shown.stdout.splitlines()
+    }
+    assert told["plane"] == {"leader": "", "mirrors": "", "controllers": "", "breaker": ""}
     stopped = fairlead("stop", "--data-dir", data)
     assert (stopped.returncode, stopped.stderr) == (0, "")
     assert stopped.stdout.splitlines() == [
@@ -63,7 +67,7 @@ def test_a_plane_is_seen_stopped_and_not_seen(plane: tuple[subprocess.Popen[str]
     assert told["server"] in said[0]
     assert said[-2:] == [f"stopping: everything is kept in {data}", "stopped"]
     after = fairlead("status", "--data-dir", data)
-    assert (after.returncode, after.stdout.splitlines()[0]) == (6, "running:  no")
+    assert (after.returncode, after.stdout.splitlines()[0]) == (6, "running:   no")
     again = fairlead("stop", "--data-dir", data)
     assert (again.returncode, again.stderr) == (0, f"nothing runs on {data}\n")
 
@@ -75,7 +79,7 @@ def test_one_that_does_not_answer_has_a_problem_and_is_not_killed(
     Path(data, "kubeconfig").unlink()
     told = fairlead("status", "--data-dir", data)
     assert told.returncode == 1
-    assert "problems: 1" in told.stdout
+    assert "problems:  1" in told.stdout
     assert "kubeconfig" in told.stdout
     process.send_signal(signal.SIGSTOP)
     try:

@@ -20,6 +20,7 @@ from fairlead.api import metrics
 from fairlead.api.access.reviews import REVIEWS
 from fairlead.api.empty import EMPTY
 from fairlead.api.subresources import VERBS as SUBRESOURCE_VERBS
+from fairlead.control.diagnosis import CHECKS
 from fairlead.model.catalog import CATALOG
 from fairlead.runtime.credentials import identity
 from fairlead.runtime.server import explanations, extensions
@@ -30,6 +31,7 @@ CUSTOM = ("example.com", "v1", "widgets")
 PUBLIC = {
     *("/readyz", "/livez", "/healthz", "/version"),
     *("/readyz/ping", "/livez/ping", "/healthz/ping", "/readyz/store", "/healthz/store"),
+    *(f"/readyz/{check}" for check in CHECKS),
 }
 # For everyone signed in, whatever their roles: what clients need before they can ask for anything.
 FOR_EVERYONE_SIGNED_IN = ("/api", "/apis", "/openapi")

@@ -50,6 +50,7 @@ STARTS = {
     "lease_by_remote_clock": 8,
     "duplicate_reservation": 19,
     "no_resync": 5,
+    "raised_by_own_clock": 1,
     "deadline_assumed": 7,
     "part_read_as_whole": 29,
     "own_write_hides_others": 3,

@@ -144,6 +144,80 @@ _DECISIONS: list[dict[str, Any]] = [
 ]
 
 
+_LOOPS: list[Json] = [
+    {
+        "controller": "deployment and jane",
+        "object": "replicasets.apps/default/web-1",
+        "part": "",
+        "fields": ["spec.replicas"],
+        "since": 1800000000.0,
+        "last": 1800000004.0,
+        "writes": 3,
+        "kind": "oscillation",
+        "writers": ["deployment", "jane"],
+        "proof": [
+            {
+                "seconds": 1800000000.0 + number,
+                "writer": writer,
+                "field": "spec.replicas",
+                "value": value,
+                "decision": decision,
+                "revision": number,
+            }
+            for number, (writer, value, decision) in enumerate(
+                [("", "3", ""), ("jane", "1", "9f1c"), ("deployment", "3", "d6fd6171-68")]
+            )
+        ],
+    }
+]
+_COUPLING: Json = {
+    "controllers": ["scheduler"],
+    "couplings": [
+        {
+            "form": "shared field",
+            "writer": "people",
+            "sort": "person",
+            "resource": "nodes",
+            "fields": ["*"],
+            "reader": "scheduler",
+            "declared": True,
+        },
+        {
+            "form": "label mutation",
+            "writer": "jane",
+            "sort": "person",
+            "resource": "nodes",
+            "fields": ["metadata.labels"],
+            "reader": "scheduler",
+            "writes": 2,
+            "perMinute": 6.0,
+            "last": "2027-01-15T07:59:00.000Z",
+            "lastUser": "jane",
+            "lastObject": "nodes/node-1",
+            "lag": 1,
+        },
+        {
+            "form": "shared capacity",
+            "writer": "node-health",
+            "sort": "controller",
+            "resource": "nodes",
+            "fields": ["a", "b", "c", "spec.taints"],
+            "reader": "scheduler",
+            "declared": True,
+            "lag": 1,
+        },
+    ],
+    "mirrors": [{"resource": "nodes", "revision": 7, "newest": 9, "behind": 1}],
+    "timers": [
+        [
+            {"controller": "job", "what": "resync", "seconds": 300.0, "spread": 30.0},
+            {"controller": "scheduler", "what": "tries again", "seconds": 300.0, "spread": 0.0},
+        ]
+    ],
+    "observed": {"lines": 12, "hidden": 3, "since": "2027-01-15T07:00:00.000Z"},
+}
+
+
 def answer(path: str, query: dict[str, str]) -> Json | None:
     """To a GET; None: it is about something else."""
     if path == "/fairlead/v1/explain/default/web":
@@ -152,8 +226,12 @@ def answer(path: str, query: dict[str, str]) -> Json | None:
         return _WHY_NOT
     if path == "/fairlead/v1/queues":
         return _QUEUES
+    if path in ("/fairlead/v1/coupling", "/fairlead/v1/coupling/scheduler"):
+        return {"loops": _LOOPS} if "loops" in query else _COUPLING
     if path == "/fairlead/v1/decisions":
-        return {"items": [item for item in _DECISIONS if item["sequence"] > int(query["after"])]}
+        before = int(query.get("before") or 0)
+        told = [item for item in _DECISIONS if not before or item["sequence"] < before]
+        return {"items": [item for item in told if item["sequence"] > int(query.get("after") or 0)]}
     return None
 
 

@@ -28,6 +28,7 @@ from fairlead.store.contract import (
 from fairlead.store.durable import Durable
 from fairlead.store.memory import MemoryJournal
 from fairlead.wire import handler as handler_module
+from fairlead.wire.exchange import Exchange
 from fairlead.wire.handler import Handler
 from tests.inprocess import InProcess
 from tests.unit.control.driving import Driver
@@ -102,6 +103,9 @@ def counting(catalog: Resources) -> Handler:
     return Handler(cast(Any, SimpleNamespace(api=api)), cast(Any, None), cast(Any, None))
 
 
+EXCHANGE = Exchange(cast(Any, None), b"GET", b"/", {})
+
+
 def asked(resource: str, verb: str = "get") -> Request:
     return Request(verb, "example.com", "v1", resource)
 
@@ -112,13 +116,14 @@ def test_requests_for_custom_kinds_that_are_gone_make_room_for_those_that_are_th
     monkeypatch.setattr(handler_module, "_COUNTED_MAX", 20)
     catalog = Resources()
     handler = counting(catalog)
-    handler.count(asked("pods"), 200)
+    handler.count(EXCHANGE, asked("pods"), 200)
     for number in range(100):
         catalog.define(f"widgets{number}")
         for _ in range(2):
-            handler.count(asked(f"widgets{number}"), 200)
+            handler.count(EXCHANGE, asked(f"widgets{number}"), 200)
         assert handler.requests["get", f"widgets{number}", 200] == 2
         assert len(handler.requests) <= 20
+        assert len(handler.latencies.seconds) <= 20
     assert handler.requests["get", "pods", 200] == 1
 
 
@@ -126,7 +131,7 @@ def test_where_too_many_kinds_are_there_the_rest_is_counted_together(monkeypatch
     monkeypatch.setattr(handler_module, "_COUNTED_MAX", 20)
     handler = counting(Resources())
     for code in range(200, 300):
-        handler.count(asked("pods"), code)
+        handler.count(EXCHANGE, asked("pods"), code)
     assert sum(handler.requests.values()) == 100
     assert sum(count for (_, name, _), count in handler.requests.items() if name == "other") == 80
 

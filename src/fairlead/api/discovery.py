@@ -15,7 +15,8 @@ from fairlead.model.kind import Json, Kind
 
 _OTHERS = (
     "/healthz", "/healthz/ping", "/healthz/store", "/livez", "/livez/ping", "/metrics", "/openapi/v2", "/openapi/v3",
-    "/readyz", "/readyz/ping", "/readyz/store", "/version",
+    "/readyz", "/readyz/breaker", "/readyz/controllers", "/readyz/leader", "/readyz/mirrors", "/readyz/ping",
+    "/readyz/store", "/version",
 )  # fmt: skip
 _VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 AGGREGATED_VERSIONS = ("v2", "v2beta1")

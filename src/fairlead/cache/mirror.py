@@ -108,6 +108,7 @@ class Mirror(Generic[T]):
         self.unreadable: dict[Key, Unreadable] = {}
         self.failures = 0  # in a row; what the back-off grows with
         self.trouble = ""  # why it is not following; "" when it is
+        self.unfollowed_since = 0.0  # when it stopped following, or began; 0 while it follows
         # Plain counts for the runtime.
         self.lists = self.stale_lists = self.frames = self.ignored = 0
         # Bytes to a view. Mirrors of one process may share one that remembers.
@@ -178,6 +179,7 @@ class Mirror(Generic[T]):
                 return self._woke(event)
             case Started():
                 self._chance = event.chance
+                self.unfollowed_since = self.unfollowed_since or event.now
                 return self._list() if self.phase is MirrorPhase.IDLE else _NOTHING
             case _:
                 assert_never(event)
@@ -324,6 +326,7 @@ class Mirror(Generic[T]):
         pace = self.pace
         self.failures += 1
         self.trouble = reason
+        self.unfollowed_since = self.unfollowed_since or now
         self.phase = then
         self._wake_at = now + backoff(
             self.failures, pace.backoff_seconds, pace.backoff_max_seconds, pace.jitter, self._chance
@@ -346,6 +349,7 @@ class Mirror(Generic[T]):
     def _follow(self, now: float) -> tuple[Instruction, ...]:
         self.phase = MirrorPhase.FOLLOWING
         self.trouble = ""
+        self.unfollowed_since = 0.0
         self._followed_at = now
         self._attempt += 1
         return (Follow(self._name, self.revision, self._attempt),)

@@ -8,6 +8,9 @@ Objects that could not be decoded are left out of what is read, and named by `mi
 something was made without knowing all, and is better not carried out. The same holds for a resource whose mirror is too
 old to decide on (`Mirror.floor`), as that of a custom kind which nobody could list yet: it is named by a key without a
 name. Its objects are not absent. Only what an object owns there is no longer waited for once the mirror is given up.
+
+What was answered that neither the revisions read nor the store's history give back is told by `heard()`, so that the
+record has it and the decision can be run again (`replay/past.py` reads it).
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from fairlead.cache.mirror import Mirror, Unreadable
 from fairlead.cache.wall import WallClock
 from fairlead.decision.contract import Sighting, Silent
 from fairlead.decision.failure_detector import FailureDetector
+from fairlead.model.custom.definition import DEFINITIONS
 from fairlead.model.key import Key
 from fairlead.model.kind import Json
 from fairlead.model.selectors import LabelMatcher, from_object
@@ -38,7 +42,18 @@ class NotMirrored(Exception):
 class MirrorView:
     """Reading over mirrors by resource name. Two resources with one name are one mirror."""
 
-    __slots__ = ("_mirrors", "_missed", "_reads", "_sightings", "_silent", "_unshown", "_wall", "_walls")
+    __slots__ = (
+        "_deleting",
+        "_mirrors",
+        "_missed",
+        "_reads",
+        "_shown",
+        "_sightings",
+        "_silent",
+        "_unshown",
+        "_wall",
+        "_walls",
+    )
 
     def __init__(self, mirrors: Mapping[str, Mirror[Any]], wall: WallClock | None = None) -> None:
         self._mirrors = mirrors
@@ -49,6 +64,8 @@ class MirrorView:
         self._missed: dict[Key, None] | None = None
         self._sightings: dict[Key, Sighting | None] | None = None
         self._silent: dict[tuple[str, str, float], Silent] | None = None
+        self._deleting: dict[Key, int] | None = None
+        self._shown: dict[tuple[str, int], bool] | None = None  # where the revision read does not tell
 
     def get(self, resource: Resource[T], namespace: str, name: str) -> T | None:
         mirror = self._mirror(resource)
@@ -129,16 +146,45 @@ class MirrorView:
         return self._walls or {}
 
     def heard(self) -> Json:
-        """What was asked about silence, and what was answered: not in any history, so the record keeps it."""
+        """What was asked, and answered, that is not in any history, so the record keeps it:
+
+        sightings  object -> [when its version was first seen, silent seconds], or null
+        silent     who was silent: resource, namespace, seconds, next, names -> as in sightings
+        deleting   object -> the first version of it that was seen being deleted
+        shows      [resource, revision, whether it was shown], where the revision read does not tell
+        missed     what could not be read
+        wall       [instant, seconds that the wall clock was ahead then], where it was
+        kinds      the revision of the definitions of custom kinds, where there were any
+        """
         told: Json = {}
-        for key, sighting in (self._sightings or {}).items():
-            told["/".join(key)] = None if sighting is None else list(sighting)
-        for (name, namespace, seconds), silent in (self._silent or {}).items():
-            told[f"{name}/{namespace}/"] = {
-                "seconds": seconds,
-                "next": silent.next_seconds,
-                "names": {each: list(sighting) for each, sighting in silent.names.items()},
+        if self._sightings:
+            told["sightings"] = {
+                "/".join(key): None if seen is None else list(seen) for key, seen in self._sightings.items()
             }
+        if self._silent:
+            told["silent"] = [
+                {
+                    "resource": name,
+                    "namespace": namespace,
+                    "seconds": seconds,
+                    "next": silent.next_seconds,
+                    "names": {each: list(sighting) for each, sighting in silent.names.items()},
+                }
+                for (name, namespace, seconds), silent in self._silent.items()
+            ]
+        if self._deleting:
+            told["deleting"] = {"/".join(key): since for key, since in self._deleting.items()}
+        if self._shown:
+            told["shows"] = [[*asked, shown] for asked, shown in self._shown.items()]
+        if self._missed:
+            told["missed"] = ["/".join(key) for key in self._missed]
+        if self._wall is not None and self._walls:
+            ahead = [[at, self._wall.ahead(at)] for at in self._walls]
+            if any(seconds for _, seconds in ahead):
+                told["wall"] = ahead
+        definitions = self._mirrors.get(DEFINITIONS)
+        if definitions is not None and definitions.index:
+            told["kinds"] = definitions.revision
         return told
 
     def _hearing(self, resource: Resource[Any]) -> FailureDetector:
@@ -149,7 +195,12 @@ class MirrorView:
 
     def shows(self, resource: Resource[T], revision: int) -> bool:
         """Whether all that had happened to a resource by this revision is in the view."""
-        if self._mirror(resource).passed(revision):
+        mirror = self._mirror(resource)
+        passed = mirror.passed(revision)
+        if passed != (revision <= mirror.revision):
+            self._shown = self._shown or {}
+            self._shown[resource.name, revision] = passed
+        if passed:
             return True
         if self._unshown is None:
             self._unshown = {}
@@ -158,7 +209,11 @@ class MirrorView:
 
     def deleting_since(self, resource: Resource[T], key: Key) -> int:
         """The first version of an object that was seen being deleted; 0: none was."""
-        return self._mirror(resource).deleting.get(key, 0)
+        since = self._mirror(resource).deleting.get(key, 0)
+        if since:
+            self._deleting = self._deleting or {}
+            self._deleting[key] = since
+        return since
 
     @property
     def unshown(self) -> Mapping[str, int]:

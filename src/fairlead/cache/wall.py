@@ -29,4 +29,8 @@ class WallClock:
 
     def shown(self, at: float) -> float:
         """What it showed, or will show unless it is set, at this instant of the plane's time."""
-        return at + self._ahead[bisect_right(self._since, at) - 1]
+        return at + self.ahead(at)
+
+    def ahead(self, at: float) -> float:
+        """By how much it was ahead of the plane's time then; 0.0 unless it was set."""
+        return self._ahead[bisect_right(self._since, at) - 1]

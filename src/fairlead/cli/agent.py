@@ -127,6 +127,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="leave when no server has answered for so long, such as 10m (default: never)",
     )
     hollow.add_options(parser)
+    shared.add_log_format(parser)
     parser.set_defaults(run=run)
 
 
@@ -170,6 +171,7 @@ def settings(options: argparse.Namespace) -> AgentSettings:
         address=_address(options.address),
         endpoint_port=_port(options.endpoint_port),
         hidden=tuple(filter(None, (*options.hide, options.token_file, options.kubeconfig))),
+        log_format=options.log_format,
     )
 
 

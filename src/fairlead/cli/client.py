@@ -19,6 +19,7 @@ from fairlead.core.errors import (
     AlreadyExists,
     ApiError,
     Cause,
+    Forbidden,
     NotFound,
     TooManyRequests,
     Unreachable,
@@ -150,6 +151,8 @@ def _decoded(answer: HttpAnswer, server: str) -> dict[str, Any]:
         raise ApiError(f"{server} answered {status} with something that is not JSON: is it an API server?")
     if status == 409 and document.get("reason") == AlreadyExists.reason:
         raise AlreadyExists(str(document.get("message")))
+    if status == 403:
+        raise Forbidden(str(document.get("message")))
     if status == 404:
         raise NotFound(str(document.get("message")))
     if status == 429:

@@ -13,6 +13,7 @@ from fairlead.core.errors import UsageError
 from fairlead.model.names import subdomain_problems
 from fairlead.runtime.credentials import kubeconfig
 from fairlead.runtime.remote.settings import DEFAULT_SCHEDULER_NAME, ControlSettings
+from fairlead.runtime.tracing.settings import trace_settings
 
 DEFAULT_DATA_DIR = Path("fairlead-control")
 
@@ -62,6 +63,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default="",
         help="use nothing that is Fairlead's own, also where the server has it (default: find out)",
     )
+    parser.add_argument(
+        "--metrics-port",
+        type=shared.parse_whole,
+        metavar="N",
+        help="tell /metrics and /readyz at this port of 127.0.0.1, to everybody on this machine (default: nowhere; "
+        "0: any free one)",
+    )
+    shared.add_log_format(parser)
+    shared.add_otlp_endpoint(parser)
     parser.set_defaults(run=run)
 
 
@@ -88,4 +98,7 @@ def settings(options: argparse.Namespace) -> ControlSettings:
         only_scheduler=options.only == "scheduler",
         scheduler_name=options.scheduler_name,
         capabilities=options.capabilities,
+        metrics_port=options.metrics_port,
+        log_format=options.log_format,
+        traces=trace_settings(options.otlp_endpoint, os.environ, "fairlead-control"),
     )

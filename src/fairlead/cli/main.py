@@ -41,6 +41,8 @@ VERBS = (
     Verb("get", "fairlead.cli.get", "show objects, now or as they were at an older revision"),
     Verb("audit", "fairlead.cli.audit", "show who changed what, and which fields"),
     Verb("decisions", "fairlead.cli.decisions", "show what the controllers decided, and on which revisions"),
+    Verb("timeline", "fairlead.cli.timeline", "show what happened to an object, who did it and why"),
+    Verb("debug", "fairlead.cli.debug", "show who stands where about a workload, and what stops it"),
     Verb("explain", "fairlead.cli.explain", "show why a pod is where it is, or why it is nowhere"),
     Verb("why-not", "fairlead.cli.why_not", "show what each filter says of one pod on one node"),
     Verb("plan", "fairlead.cli.plan", "show where a manifest's pods would go and whom they would evict"),
@@ -48,6 +50,11 @@ VERBS = (
         "forecast",
         "fairlead.cli.forecast",
         "show what a change would lead to, and which controllers it would fight",
+    ),
+    Verb(
+        "coupling",
+        "fairlead.cli.coupling",
+        "show who can change what a controller decides on without calling it",
     ),
     Verb(
         "progress", "fairlead.cli.progress", "show how far a workload's pods have come and what holds them up"
@@ -87,6 +94,8 @@ VERBS = (
         "fairlead.cli.check",
         "read all of a data directory, and say what is damaged and what a backup has of it",
     ),
+    Verb("incident", "fairlead.cli.incident", "keep what was decided, and on what, in a file"),
+    Verb("replay", "fairlead.cli.replay", "run every decision of an incident again, and say which differ"),
     Verb(
         "sim",
         "fairlead.cli.sim",
@@ -99,7 +108,17 @@ VERBS = (
 GROUPS = {
     "run": ("up", "serve", "agent", "control", "kinds", "status", "stop"),
     "look": ("get", "audit", "decisions", "queues", "progress"),
-    "explain": ("explain", "why-not", "plan", "forecast"),
+    "explain": (
+        "timeline",
+        "debug",
+        "explain",
+        "why-not",
+        "plan",
+        "forecast",
+        "coupling",
+        "incident",
+        "replay",
+    ),
     "intervene": ("override", "overrides", "runbook", "drain", "repair", "grant", "grants", "freezes"),
     "keep": ("token", "backup", "restore", "check"),
     "other": ("sim", "completion", "version"),

@@ -17,6 +17,24 @@ def parse_whole(text: str) -> int:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
 
 
+def add_otlp_endpoint(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--otlp-endpoint",
+        metavar="URL",
+        help="send traces to this collector (OTLP over HTTP, as JSON), such as http://127.0.0.1:4318 "
+        "(default: $OTEL_EXPORTER_OTLP_ENDPOINT; without it, nowhere)",
+    )
+
+
+def add_log_format(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--log-format",
+        choices=("text", "json"),
+        default="text",
+        help="what the terminal gets: sentences about what is wrong, or every line of the log as JSON (default: text)",
+    )
+
+
 def data_dir(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--data-dir",

@@ -1,8 +1,8 @@
 """`fairlead override`: lays something down for a while, ends it, approves it, tells what it did.
 
 One line makes one SchedulerOverride with safe defaults: half an hour, the target's namespace, a name of its own. What
-would come of it is looked at first and kept with it. The command then waits a moment until the controllers concerned
-have taken note, and says who has not.
+would come of it is looked at first and kept with it, where anything moves (`override_risks.moves`): a pause is made at
+once. The command then waits a moment until the controllers concerned have taken note, and says who has not.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ _EPILOG = """examples:
   fairlead override pause autoscaler deployment/risk-api --for 30m --reason "scheduler lags"
   fairlead override avoid deployment/risk-api zone/eu-west-a --reason "stale capacity"
   fairlead override capacity deployment/risk-api recovery --replicas 2 --reason "below target"
+  fairlead override priority deployment/risk-api urgent --replicas 2 --reason "below target"
   fairlead override drain zone/eu-west-a --for 1h --reason "power works" --ticket OPS-7
   fairlead override drain zone/eu-west-a --reason "power works" --dry-run      what moves, what would wait
   fairlead override end pause-risk-api-x7f2q
@@ -68,6 +69,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
     capacity.add_argument(
         "--replicas", type=shared.parse_whole, default=1, metavar="N", help="how many at most (default: 1)"
     )
+    priority = _making(actions, "priority", "place replicas of a target with the priority of a PriorityClass")
+    priority.add_argument("target", metavar="TARGET", help="deployment/NAME and its kin, or namespace/NAME")
+    priority.add_argument("priority_class", metavar="CLASS", help="as `kubectl get priorityclasses` names it")
+    priority.add_argument(
+        "--replicas",
+        type=shared.parse_whole,
+        default=1,
+        metavar="N",
+        help="how many at a time may have one above their own (default: 1)",
+    )
+    priority.add_argument("--never-preempt", action="store_true", help="they push nobody out")
     for verb, text in (
         ("cordon", "place nothing new in a place"),
         ("drain", "take the pods of a place away"),
@@ -98,10 +110,14 @@ def _making(actions: Any, name: str, text: str) -> argparse.ArgumentParser:
     parser.add_argument("--replaces", metavar="NAME", default="", help="the override that it prolongs")
     parser.add_argument("--name", metavar="NAME", default="", help="its name (default: one is made)")
     parser.add_argument("--dry-run", action="store_true", help="say what it would do; make nothing")
-    parser.add_argument(
+    look = parser.add_mutually_exclusive_group()
+    look.add_argument(
         "--skip-preview",
         action="store_true",
         help="make it without looking ahead; it says so, and the audit log",
+    )
+    look.add_argument(
+        "--preview", action="store_true", help="look ahead also for what moves nothing: a pause"
     )
     shared.add_namespace(parser, "of the target (default: that of the kubeconfig)")
     shared.add_client_options(parser, _make, "text", "json")
@@ -120,6 +136,7 @@ def _on_one(actions: Any, name: str, text: str, run: Any) -> None:
 
 def changes_of(options: argparse.Namespace) -> Json:
     action = options.action
+    changes: Json
     if action == "pause":
         return {PAUSES[options.what]: True}
     if action in ("cordon", "drain"):
@@ -129,9 +146,12 @@ def changes_of(options: argparse.Namespace) -> Json:
             "allowReservedCapacityClass": options.capacity_class,
             "reservedReplicas": options.replicas,
         }
+    if action == "priority":
+        changes = {"priorityClassName": options.priority_class, "priorityReplicas": options.replicas}
+        return {**changes, "preemptionPolicy": "Never"} if options.never_preempt else changes
     if action == "traffic":
         return {"trafficWeights": [_weight(each) for each in options.weights]}
-    changes: Json = {}
+    changes = {}
     for place in options.places:
         sort, _, name = place.partition("/")
         if sort in ("zone", "pool") and name:
@@ -158,20 +178,25 @@ def _weight(text: str) -> Json:
 def _make(options: argparse.Namespace) -> int:
     from fairlead.cli.override_preview import PREVIEW_SECONDS, foresee
     from fairlead.model.kinds.override_preview import skipped
+    from fairlead.model.policy.override_risks import moves
 
     with closing(connect(options.kubeconfig)) as client:
         body = _body(client, options)
         path = path_of(body["metadata"]["namespace"])
-        if options.skip_preview and not options.dry_run:
-            preview = skipped("by --skip-preview")
-        else:
+        if (
+            options.dry_run
+            or options.preview
+            or (moves(body["spec"]["changes"]) and not options.skip_preview)
+        ):
             wanted = client.post(path, body, {"dryRun": "All"})  # what is refused is not looked ahead for
             limit = None if options.dry_run else PREVIEW_SECONDS
             found, preview = foresee(options.kubeconfig, wanted, limit)
             if options.dry_run:
                 return _tell_dry(wanted, found, preview, options)
-        made = client.post(path, {**body, "spec": {**body["spec"], "preview": preview}})
-        made = _wait_observed(client, made)
+            body["spec"]["preview"] = preview
+        elif options.skip_preview:
+            body["spec"]["preview"] = skipped("by --skip-preview")
+        made = _wait_observed(client, client.post(path, body))
     if options.output == "json":
         print_json(made)
         return 0

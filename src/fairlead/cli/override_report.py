@@ -1,5 +1,5 @@
-"""`fairlead override report`: what was done under one override, by the audit log, what it left, how well it was
-foreseen."""
+"""`fairlead override report`: what was done under one override, by the audit log and the records of decisions, what it
+cost, what it left, how well it was foreseen."""
 
 from __future__ import annotations
 
@@ -8,42 +8,59 @@ from typing import Any
 
 from fairlead.cli.audit import PATH as AUDIT
 from fairlead.cli.client import ApiClient
+from fairlead.cli.decisions import PATH as DECISIONS
 from fairlead.cli.log_lines import LogLines
-from fairlead.cli.output import print_json, print_table
+from fairlead.cli.output import hint, print_json, print_table
 from fairlead.cli.override import condition_of, find, spaces_of
+from fairlead.cli.override_deeds import Deeds
+from fairlead.cli.override_place import place_of
 from fairlead.cli.override_removed import Removal, find_removed, left_of
 from fairlead.cli.override_score import print_score, score_of
-from fairlead.core.errors import NotFound
+from fairlead.core.errors import Forbidden, NotFound
 from fairlead.core.times import human_duration, parse_time
 
 Json = dict[str, Any]
 #: bound: plane | writes that a report shows | the first ones
 WRITES_SHOWN_MAX = 200
-_READS = ("get", "list", "watch")
+_COSTS = {
+    "evicted": "had to leave",
+    "displaced": "pushed out by its priority",
+    "refused": "kept by a budget or a guard",
+    "pending": "without a node because of it",
+    "held": "kept waiting",
+}
+_COST_SHOWN_MAX = 10
 
 
 def report(client: ApiClient, options: argparse.Namespace) -> int:
-    lines = [item["record"] for item in LogLines(client, AUDIT, "").read()]
+    lines = _read(client, AUDIT, "the audit log")
     removal = None
     try:
         override = find(client, options)
     except NotFound:
-        removal = find_removed(client, options.name, spaces_of(client, options), lines)
+        removal = find_removed(client, options.name, spaces_of(client, options), lines or ())
         if removal is None:
             raise
         override = removal.override
     return _tell(client, override, removal, lines, options.output)
 
 
-def _tell(client: ApiClient, override: Json, removal: Removal | None, lines: list[Json], form: str) -> int:
+def _tell(
+    client: ApiClient, override: Json, removal: Removal | None, lines: list[Json] | None, form: str
+) -> int:
     ended = min(override["spec"]["expiresAt"], removal.time) if removal else override["spec"]["expiresAt"]
-    writes = _writes(lines, override, ended)
+    records, is_read = _read(client, DECISIONS, "decisions"), lines is not None
+    lines = lines or []
+    deeds = Deeds(override, ended, lines, records or (), place_of(client, override, lines))
+    writes, cost, edits = deeds.writes(), deeds.cost().as_json(override), deeds.edits()
     score = score_of(client, override, lines, ended)
     status = override.get("status") or {}
     left = left_of(client, override) if removal else status.get("residue") or []
     told = {
         "override": override,
         "writes": writes[:WRITES_SHOWN_MAX],
+        "cost": cost,
+        "edits": edits[:WRITES_SHOWN_MAX],
         "residue": left,
         "score": score,
         "removed": {"time": removal.time, "by": removal.user} if removal else None,
@@ -78,44 +95,62 @@ def _tell(client: ApiClient, override: Json, removal: Removal | None, lines: lis
         print(f"  residue   {residue.get('message') or 'looked for when it ends'}")
     for each in left:
         print(f"    {each}")
+    _print_cost(cost, is_read and records is not None)
     print_score(override, score)
+    print_edits(edits)
     print()
     first = ", the first:" if len(writes) > WRITES_SHOWN_MAX else ""
     print(f"{len(writes)} writes to it and its target while it held, reports of status left out{first}")
     if writes:
         rows = [
-            (each["time"], each["user"], each["verb"], each["object"], each["changed"]) for each in writes
+            (each["time"], each["user"], each["verb"], each["object"], each["decision"], each["changed"])
+            for each in writes[:WRITES_SHOWN_MAX]
         ]
-        print_table(("TIME", "USER", "VERB", "OBJECT", "CHANGED"), rows[:WRITES_SHOWN_MAX])
+        print_table(("TIME", "USER", "VERB", "OBJECT", "DECISION", "CHANGED"), rows)
     return 0
 
 
-def _writes(lines: list[Json], override: Json, ended: str) -> list[Json]:
-    """To the override itself, its target, and what belongs to that, by their names."""
-    meta, spec = override["metadata"], override["spec"]
-    begun = meta["creationTimestamp"]
-    space, target = meta["namespace"], spec["target"].partition("/")[2]
-    found = []
-    for record in lines:
-        about = record.get("object") or {}
-        if record.get("verb") in _READS or not begun <= record.get("time", "")[:19] + "Z" <= ended:
-            continue
-        if about.get("subresource") == "status":
-            continue  # what became of things, not what was done
-        name = about.get("name") or ""
-        is_own = about.get("resource") == "scheduleroverrides" and name == meta["name"]
-        in_target = bool(target) and (name == target or name.startswith(f"{target}-"))
-        in_target |= spec["target"] == f"namespace/{about.get('namespace')}"
-        if is_own or (in_target and about.get("namespace") in (space, target)):
-            path = "/".join(part for part in (about.get("resource"), name, about.get("subresource")) if part)
-            changed = ",".join((record.get("changed") or [])[:3])
-            found.append(
-                {
-                    "time": record.get("time"),
-                    "user": record.get("user"),
-                    "verb": record.get("verb"),
-                    "object": path,
-                    "changed": changed or record.get("reason") or "",
-                }
-            )
-    return found
+def _read(client: ApiClient, path: str, what: str) -> list[Json] | None:
+    """What this person may see of a log; None: nothing. Who approves need not be allowed to read what all others do."""
+    try:
+        return [item["record"] for item in LogLines(client, path).read()]
+    except Forbidden as error:
+        hint(f"{what} cannot be read, so that writes and costs are missing: {error}")
+        return None
+
+
+def print_edits(edits: list[Json]) -> None:
+    """What people wrote past it; nothing if nobody did."""
+    if not edits:
+        return
+    print()
+    many = "s" * (len(edits) != 1)
+    print(f"{len(edits)} edit{many} by hand, of what an override holds or past a controller of its target")
+    rows = [
+        (
+            each["time"],
+            each["user"],
+            each["verb"],
+            each["object"],
+            each["override"],
+            ", ".join(each["held"]) or None,
+            each["past"] or None,
+        )
+        for each in edits[:WRITES_SHOWN_MAX]
+    ]
+    print_table(("TIME", "USER", "VERB", "OBJECT", "OVERRIDE", "HELD", "PAST"), rows)
+
+
+def _print_cost(cost: Json, is_known: bool) -> None:
+    """What is of others first: that is what the one who made it may not have known."""
+    told = False
+    for field, what in _COSTS.items():
+        for own, whose in ((False, "of others"), (True, "of its target")):
+            found = [each["object"] for each in cost[field] if each["own"] is own]
+            if not found:
+                continue
+            told = True
+            more = f" and {len(found) - _COST_SHOWN_MAX} more" if len(found) > _COST_SHOWN_MAX else ""
+            print(f"  cost      {len(found)} {whose} {what}: {', '.join(found[:_COST_SHOWN_MAX])}{more}")
+    if not told:
+        print(f"  cost      {'none that is recorded' if is_known else 'not known'}")

@@ -20,13 +20,21 @@ _EPILOG = """examples:
   fairlead overrides                     what is active, in all namespaces
   fairlead overrides --ended             with those that have ended, and what they left
   fairlead overrides -n shop -o json
+  fairlead overrides --object deployment/web     for each of its fields, whose word counts now, and what was
+                                                 written by hand past an override
 """
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EPILOG
     parser.add_argument("--ended", action="store_true", help="also those that have ended")
-    shared.add_namespace(parser, "only this namespace (default: all)")
+    parser.add_argument(
+        "--object",
+        metavar="KIND/NAME",
+        default="",
+        help="for each field of this object, whose word counts now",
+    )
+    shared.add_namespace(parser, "only this namespace (default: all; of an object: that of the kubeconfig)")
     shared.add_client_options(parser, run, "table", "json")
 
 
@@ -34,6 +42,10 @@ def run(options: argparse.Namespace) -> int:
     from fairlead.model.kinds.scheduleroverride import changed_fields
 
     with closing(connect(options.kubeconfig)) as client:
+        if options.object:
+            from fairlead.cli.authoritative_told import tell
+
+            return tell(client, options)
         items = client.get(path_of(options.namespace or "")).get("items") or []
         leader = _leader(client)
     now = time.time()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import ipaddress
+import os
 from pathlib import Path
 
 from fairlead.api.access.openid_settings import OpenIdSettings
@@ -11,11 +12,12 @@ from fairlead.cli import options as shared
 from fairlead.core.errors import UsageError
 from fairlead.core.times import parse_duration
 from fairlead.runtime.server.settings import ServeSettings
+from fairlead.runtime.tracing.settings import trace_settings
 
 DEFAULT_PORT = 7443
 DEFAULT_LISTEN = "127.0.0.1"
 DEFAULT_HISTORY = "6h"
-DEFAULT_EVENT_TTL = "1h"
+DEFAULT_EVENT_TTL = "168h"
 #: bound: plane | hollow nodes | `fairlead up` refuses
 HOLLOW_NODES_MAX = 20_000
 
@@ -47,7 +49,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--event-ttl",
         default=DEFAULT_EVENT_TTL,
         metavar="DURATION",
-        help="how long an Event is kept after it was last written (default: 1h)",
+        help="how long an Event is kept after its object has gone; while that lives it stays (default: 168h, a week)",
     )
     parser.add_argument(
         "--without-controllers",
@@ -60,6 +62,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="leave out the ConfigMap kube-root-ca.crt, which every namespace gets otherwise",
     )
+    shared.add_log_format(parser)
+    shared.add_otlp_endpoint(parser)
     issuer = parser.add_argument_group("people who sign in with an identity provider (OpenID Connect)")
     issuer.add_argument("--oidc-issuer-url", metavar="URL", help="whose tokens let people in; https")
     issuer.add_argument("--oidc-client-id", metavar="ID", help="for whom the tokens must be meant")
@@ -115,10 +119,12 @@ def settings(options: argparse.Namespace, banner: bool) -> ServeSettings:
         history_seconds=_kept_seconds("--history", options.history, "6h"),
         hollow_nodes=options.hollow_nodes,
         controllers=not options.without_controllers,
-        event_ttl_seconds=_kept_seconds("--event-ttl", options.event_ttl, "1h"),
+        event_ttl_seconds=_kept_seconds("--event-ttl", options.event_ttl, "168h"),
         publishes_authority=not options.no_root_certificates,
         openid=_openid(options),
         openid_authority=options.oidc_ca_file,
+        log_format=options.log_format,
+        traces=trace_settings(options.otlp_endpoint, os.environ, "fairlead"),
     )
 
 

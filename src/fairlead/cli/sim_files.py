@@ -10,9 +10,10 @@ from pathlib import Path
 
 from fairlead.cli import options as shared
 from fairlead.cli.output import print_json
+from fairlead.cli.replay import replay_incident
 from fairlead.cli.sim_artifacts import load_artifact, write_file
 from fairlead.core.errors import OperatorError
-from fairlead.replay.artifact import Artifact
+from fairlead.replay.artifact import LIVE, Artifact
 from fairlead.replay.page import QUIET, shown_kind, timeline_page
 from fairlead.sim.account import account, shown
 from fairlead.sim.player import Replayed, play_again, trail_of
@@ -75,6 +76,8 @@ def _file(parser: argparse.ArgumentParser) -> None:
 
 def _replay(options: argparse.Namespace) -> int:
     artifact = load_artifact(options.file)
+    if artifact.head.origin == LIVE:
+        return replay_incident(artifact, options.output)
     plant = "" if options.unplanted else options.plant
     replayed = play_again(artifact, plant)
     same = replayed.same

@@ -1,4 +1,8 @@
-"""`fairlead status`: whether a plane runs on a data directory, where, since when, and whether all is well with it."""
+"""`fairlead status`: whether a plane runs on a data directory, where, since when, and whether all is well with it.
+
+What serves and what decides are told apart: the API may answer while nobody leads, and workloads may be ready while
+controllers are behind, and the reverse.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +21,14 @@ from fairlead.core.times import human_duration, timestamp
 #: bound: plane | problems shown by `fairlead status` | the rest is counted
 PROBLEMS_SHOWN_MAX = 20
 _PAGE = "500"
+_SERVICE = frozenset(
+    {"ping", "store"}
+)  # checks of /readyz about the API; the others are about the control plane
+_WORKLOADS = (  # their address, and where it stands how many replicas are wanted and how many are ready
+    ("/apis/apps/v1/deployments", ("spec", "replicas"), ("status", "readyReplicas")),
+    ("/apis/apps/v1/statefulsets", ("spec", "replicas"), ("status", "readyReplicas")),
+    ("/apis/apps/v1/daemonsets", ("status", "desiredNumberScheduled"), ("status", "numberReady")),
+)
 _EPILOG = """examples:
   fairlead status                              of the plane that keeps its data in ./fairlead-data
   fairlead status --data-dir /var/lib/fairlead -o json | jq .problems
@@ -57,15 +69,27 @@ def run(options: argparse.Namespace) -> int:
 def _asked(directory: Any) -> Json:
     """What the server itself says; a server that does not answer is a problem, not an error."""
     problems: list[str] = []
-    told: Json = {"server": None, "ready": False, "nodes": None, "pods": None, "problems": problems}
+    told: Json = {
+        "server": None,
+        "ready": False,
+        "plane": None,
+        "workloads": None,
+        "nodes": None,
+        "pods": None,
+    }
+    told["problems"] = problems
     try:
         with closing(connect(directory / "kubeconfig")) as client:
             told["server"] = client.target.server
             status, text = client.text("/readyz", {"verbose": ""})
             told["ready"] = status == 200
-            problems += [
-                f"not ready: {line[3:].strip()}" for line in text.splitlines() if line.startswith("[-]")
-            ]
+            checks = _checks(text)
+            told["plane"] = {name: problem for name, problem in checks.items() if name not in _SERVICE}
+            for name, problem in checks.items():
+                if problem:
+                    what = "the control plane does not work" if name in told["plane"] else "not ready"
+                    problems.append(f"{what}: {name} failed: {problem}")
+            told["workloads"] = _workloads(client)
             told["nodes"] = _nodes(client, problems)
             told["pods"] = _pods(client, problems)
             _controllers(client, problems)
@@ -74,6 +98,28 @@ def _asked(directory: Any) -> Json:
     if not told["ready"] and not problems:
         problems.append("it is not ready")
     return told
+
+
+def _checks(text: str) -> dict[str, str]:
+    """What /readyz?verbose says: each check and its problem, "" for none."""
+    found: dict[str, str] = {}
+    for line in text.splitlines():
+        if line.startswith(("[+]", "[-]")):
+            name, _, rest = line[3:].partition(" ")
+            found[name] = rest.removeprefix("failed: ") if line[1] == "-" else ""
+    return found
+
+
+def _workloads(client: ApiClient) -> Json:
+    """Deployments, StatefulSets and DaemonSets: how many are ready, and their replicas."""
+    count = ready = wanted_all = ready_all = 0
+    for path, (part, wanted_field), (status, ready_field) in _WORKLOADS:
+        for item in _items(client, path):
+            wanted = (item.get(part) or {}).get(wanted_field) or 0
+            found = min(wanted, (item.get(status) or {}).get(ready_field) or 0)
+            count, ready = count + 1, ready + (found >= wanted)
+            wanted_all, ready_all = wanted_all + wanted, ready_all + found
+    return {"count": count, "ready": ready, "replicas": wanted_all, "readyReplicas": ready_all}
 
 
 def _items(client: ApiClient, path: str) -> list[Json]:
@@ -119,10 +165,6 @@ def _controllers(client: ApiClient, problems: list[str]) -> None:
     for item in answer["items"]:
         if item["stuck"] or item["queue"]["failing"]:
             problems.append(f"controller {item['controller']} keeps failing: `fairlead queues`")
-    if answer["breaker"]["open"]:
-        problems.append("the API does not answer the controllers")
-    if not answer["leads"]:
-        problems.append(f"the controllers stand by ({answer['phase']})")
 
 
 def _print(told: Json, seconds: float) -> None:
@@ -133,6 +175,14 @@ def _print(told: Json, seconds: float) -> None:
         ago = human_duration(max(0.0, seconds))
         lines.insert(0, ("running", f"yes, process {told['process']}, since {told['since']} ({ago})"))
         lines += [("server", told["server"]), ("ready", "yes" if told["ready"] else "no")]
+        if told["plane"] is not None:
+            failing = [name for name, problem in told["plane"].items() if problem]
+            lines.append(("plane", f"does not work: {', '.join(failing)}" if failing else "works"))
+        if told["workloads"]:
+            found = told["workloads"]
+            pending = found["replicas"] - found["readyReplicas"]
+            replicas = f"replicas {found['readyReplicas']} of {found['replicas']} ready, {pending} pending"
+            lines.append(("workloads", f"{found['count']}, {found['ready']} ready; {replicas}"))
         if told["nodes"]:
             lines.append(("nodes", f"{told['nodes']['count']}, {told['nodes']['ready']} ready"))
         if told["pods"]:
@@ -140,7 +190,7 @@ def _print(told: Json, seconds: float) -> None:
             lines.append(("pods", f"{told['pods']['count']}" + (f": {phases}" if phases else "")))
         lines.append(("problems", str(len(told["problems"])) if told["problems"] else "none"))
     for title, text in lines:
-        print(f"{title + ':':<10}{cell(text)}")
+        print(f"{title + ':':<11}{cell(text)}")
     shown = told.get("problems", ())[:PROBLEMS_SHOWN_MAX]
     for problem in shown:
         print(f"  - {cell(problem)}")

@@ -117,6 +117,13 @@ class Leadership:
         settings = self.settings
         return self.leads and now < self._renewed_at + settings.duration_seconds - settings.margin_seconds
 
+    def other_holder(self, now: float) -> tuple[str, float]:
+        """Who else held the lease when it was last read, and for how long it had not changed since; "" for nobody."""
+        holder, _ = self._seen
+        if not holder or holder == self.identity:
+            return "", 0.0
+        return holder, max(0.0, now - self._seen_at)
+
     @property
     def fence(self) -> Premise | None:
         """What every write of the leader rests on; None without fences."""

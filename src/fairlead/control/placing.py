@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 
 from fairlead.cache.mirror import Mirror
 from fairlead.control.attempts import (
+    AttemptBatch,
     Reads,
     batch_of,
     batch_record,
@@ -25,18 +26,23 @@ from fairlead.control.attempts import (
     notes_for,
     plan_evictions,
     record_for,
+    said_of,
 )
 from fairlead.control.complaints import Complaints, one_line, try_call
 from fairlead.control.flights import Flight, Flights
 from fairlead.control.health import Health
 from fairlead.control.instructions import Outbox, Record
+from fairlead.control.merging import Attempts, Told
+from fairlead.control.recording import Subject
 from fairlead.control.settings import PlacingSettings, Settings
 from fairlead.control.turn import Turn
 from fairlead.decision.contract import SETTLED, Decision, EventNote, Waiting
 from fairlead.decision.effects import Effect
 from fairlead.model.key import Key
+from fairlead.model.kinds.recordingpolicy import FULL, NONE
 from fairlead.model.policy import plane_knobs
 from fairlead.model.policy.in_use import policy_in_use
+from fairlead.model.premise import Premise
 from fairlead.model.views import (
     NODES,
     OVERRIDES,
@@ -83,9 +89,9 @@ class Placer:
         self.scheduler_name = COMPONENT  # whose pods it places
         self.policy: Policy = default_policy()
         self.snapshot = Snapshot()
-        self.waiting = WaitingPods()
+        self.waiting = WaitingPods(priority_of=self._priority_of)
         self._mirrors = mirrors
-        self._term = health.term
+        self._kept = health
         self.flights = Flights(
             NAME,
             health,
@@ -109,7 +115,7 @@ class Placer:
         """It leads from now on: everything is taken from the mirrors, nothing from a former time."""
         counted = self.waiting.incoming
         self.snapshot = Snapshot(self.snapshot.facts_of)
-        self.waiting = WaitingPods(self.waiting.settings)
+        self.waiting = WaitingPods(self.waiting.settings, self._priority_of)
         self.waiting.incoming = counted
         self.flights.begin(self.snapshot, self.waiting)
         self._choose_policy(now)
@@ -141,8 +147,9 @@ class Placer:
         if resource in (PLANE_SETTINGS.name, SCHEDULING_POLICIES.name):
             self._choose_policy(now)
             return
-        version = self.snapshot.nodes.version
+        version, priorities = self.snapshot.nodes.version, self.snapshot.priorities.version
         self._see(resource, before, after)
+        self._follow_priorities(priorities, now)
         if resource != NODES.name or self.snapshot.nodes.version != version:
             self.waiting.caused(resource, now)
 
@@ -161,7 +168,9 @@ class Placer:
             out.append(report)
         self.flights.release_seen(now)
         self.flights.send_due(now, out)
-        if self.snapshot.overrides.expire(now):
+        priorities = self.snapshot.priorities.version
+        if self.snapshot.expire(now):
+            self._follow_priorities(priorities, now)
             self.waiting.caused(OVERRIDES.name, now)
         settings = self.settings
         while self.flights.underway.may_begin(settings.in_flight_max, now):
@@ -221,21 +230,64 @@ class Placer:
         self._batches += 1
         number = self._batches
         shared = batch_of(number, self.policy, self._read(), now)
-        out.append(Record(batch_record(shared, batch, self.snapshot)))
+        shared_line = batch_record(shared, batch, self.snapshot)
         attempts = [self._attempt(taken.pod) for taken in batch]
         for report in self._complaints.take():
             out.append(report)
         self.attempts += len(attempts)
-        ids: list[str] = []
-        for position, (taken, attempt) in enumerate(zip(batch, attempts, strict=True)):
-            ids.append(self._term.next_id())
-            out.append(Record(record_for(shared, position, taken, attempt, ids[-1])))
+        told = [
+            self._record(shared, shared_line, position, taken, attempt, now)
+            for position, (taken, attempt) in enumerate(zip(batch, attempts, strict=True))
+        ]
+        ids = [each.id for each in told]
+        lines = [line for each in told for line in each.lines]
+        if lines:
+            out.append(Record(shared_line))
+        for line in lines:
+            out.append(Record(line))
         together: list[Flight] = []
         for taken, attempt, decision in zip(batch, attempts, ids, strict=True):
             flight = self._carry_out(taken, attempt, decision, now, out)
             if flight is not None:
                 together.append(flight)
         self.flights.send_together(together, out)
+
+    def _record(
+        self,
+        batch: AttemptBatch,
+        batch_line: bytes,
+        position: int,
+        taken: TakenPod,
+        attempt: SchedulingAttempt,
+        now: float,
+    ) -> Told:
+        """An attempt that comes to nothing, as the one before did, and has nothing to tell the pod, is counted. How
+        much is kept of any is for the policy of records."""
+        merging, recording = self._kept.merging, self._kept.recording
+        key, pod, decision = attempt.key, taken.pod, self._kept.term.next_id()
+        is_blocked = not (attempt.node or attempt.nominated or attempt.victims)
+        said = said_of(attempt, taken, self.policy) if is_blocked else None
+        repeats = is_blocked and merging.repeats(NAME, key, said)
+        level = FULL
+        if recording.policy is not None:
+            owner = pod.metadata.controller
+            subject = Subject(NAME, key, is_blocked, owner.name if owner else "", pod.spec.priority or 0)
+            if is_blocked and not repeats:
+                recording.failing(subject, now)
+            level = recording.level(subject, now)
+
+        def encode(attempts: Attempts | None = None) -> bytes:
+            line = record_for(batch, position, taken, attempt, decision, attempts, level)
+            recording.count(level, len(line))
+            return line
+
+        if not is_blocked or (repeats and mark_unschedulable(pod, attempt, now) is not None):
+            before = merging.other(NAME, key)
+            if level == NONE:
+                recording.left_out += 1
+                return Told(before, decision)
+            return Told((*before, encode()), decision)
+        return merging.blocked(NAME, key, said, decision, encode, taken.attempts, batch_line)
 
     def _attempt(self, pod: Pod) -> SchedulingAttempt:
         """A plugin that raises is a fault of the program: this pod waits and says so, and all others go on."""
@@ -248,6 +300,20 @@ class Placer:
         self._cycle = Cycle(*self._cycle_of)  # what it kept may be half done
         told = f"the scheduler failed on this pod: {one_line(attempt)}"
         return SchedulingAttempt(key, uid, nodes=len(self.snapshot.nodes), message=told)
+
+    def _follow_priorities(self, version: int, now: float) -> None:
+        """Who is raised no longer, on a node, can be pushed out by those who wait, as if its room had become free."""
+        if self.snapshot.priorities.version != version:
+            self.waiting.reorder(self.snapshot.priorities.raised, now)
+            self.waiting.caused("pods.deleted", now)
+
+    def _priority_of(self, pod: Pod) -> int:
+        return self.snapshot.priority_of(pod)
+
+    def _rests_on(self, pod: Pod) -> tuple[Premise, ...]:
+        """What must still hold when others have to leave for it."""
+        snapshot = self.snapshot
+        return snapshot.priorities.premises_of(snapshot.facts_for(pod)) if snapshot.priorities else ()
 
     def _see(self, resource: str, before: View | None, after: View | None) -> None:
         """One object that cannot be taken in must not keep the others out."""
@@ -285,7 +351,10 @@ class Placer:
             wakes_on |= {_POLICY}
             told = mark_unschedulable(pod, attempt, now)
             victims, is_undone = self._victims(attempt)
-            effects = (*((told,) if told is not None else ()), *plan_evictions(pod, victims, now))
+            effects = (
+                *((told,) if told is not None else ()),
+                *plan_evictions(pod, victims, now, self._rests_on(pod)),
+            )
         verdict = SETTLED if attempt.node else Waiting("Unschedulable", attempt.message)
         decided = Decision(verdict, effects, events=notes_for(pod, attempt, effects))
         turn = Turn(attempt.key, decided, now, id=decision, waited=taken.waited_seconds)

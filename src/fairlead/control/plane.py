@@ -16,6 +16,7 @@ from msgspec import structs
 
 from fairlead.cache import events as mirrored
 from fairlead.cache.events import Mirrored
+from fairlead.control import recording
 from fairlead.control.controller import Controller
 from fairlead.control.events import Recorder
 from fairlead.control.health import Health
@@ -35,7 +36,7 @@ from fairlead.control.narrow import Narrow
 from fairlead.control.placing import Placer
 from fairlead.control.settings import settings_of
 from fairlead.control.sources import MirrorSources
-from fairlead.control.stages import StageTally
+from fairlead.control.tallies import WorldTally
 from fairlead.control.turn import Turn, Write
 from fairlead.decision.contract import EventNote, Regarding
 from fairlead.decision.decider import Decider, WatchEvent, key_of
@@ -43,7 +44,7 @@ from fairlead.decision.notes import WARNING
 from fairlead.model.custom.definition import DEFINITIONS
 from fairlead.model.key import Key
 from fairlead.model.policy import plane_knobs
-from fairlead.model.views import LEASES, PLANE_SETTINGS, PODS, PlaneSettings, View
+from fairlead.model.views import LEASES, PLANE_SETTINGS, PlaneSettings, View
 from fairlead.port.capabilities import FAIRLEAD, Capabilities
 from fairlead.port.driving import Started, Stepped, WakeAt, Woke
 from fairlead.port.outcome import Done
@@ -88,7 +89,7 @@ class Plane:
                 self._sources.address_of,
             )
         )
-        self.stages = StageTally()
+        self.tallies = WorldTally()
         self.recorder = Recorder(lambda: next(self._calls))
         self.controllers = tuple(
             Controller(
@@ -240,15 +241,17 @@ class Plane:
                 self._learn_kinds(instruction.key.name, instruction.after, now, out)
             if resource == PLANE_SETTINGS.name:
                 self._use_settings(instruction.after, now, out)
-            if not self.synced:
+            if resource in recording.WATCHED:
+                self.health.recording.observe(resource, instruction.before, instruction.after, now)
+            before, after, synced = instruction.before, instruction.after, self.synced
+            self.tallies.observe(resource, instruction.key, before, after, now, synced=synced)
+            if not synced:
                 continue  # nothing is decided yet, and whoever comes to lead looks at everything
-            for name, key in self.health.waits.eased(resource, instruction.before, instruction.after):
+            for name, key in self.health.waits.eased(resource, before, after):
                 self._by_name[name].ease(key, now)
             self._sources.tell(resource, instruction, now)
-            if resource == PODS.name:
-                self.stages.observe(instruction.before, instruction.after, now)
             if self.placer is not None and resource in self.placer.watched:
-                self.placer.observe(resource, instruction.before, instruction.after, now)
+                self.placer.observe(resource, before, after, now)
 
     def _learn_kinds(self, name: str, definition: View | None, now: float, out: _Out) -> None:
         """A CustomResourceDefinition changed: mirror what it defines from now on, or no longer."""
@@ -272,6 +275,7 @@ class Plane:
         for controller in self.controllers:
             controller.apply(settings, now)
         self.recorder.settings = settings.events
+        self.tallies.apply(settings)
         if self.placer is not None:
             self.placer.apply(settings)
         self._resync_at = min(self._resync_at, now + settings.loop.resync_seconds)
@@ -300,6 +304,8 @@ class Plane:
                     worker.stirred = False
                     worker.due_at = worker.next_at(now)
             self._tell_events(now, out)
+        elif self._led:
+            out += self.end_term()
         self._led = leads
         at = self._next_at(leads, now)
         if at and at != self._wake_at:
@@ -311,6 +317,10 @@ class Plane:
         leadership, term = self.leadership, self.health.term
         term.begin(leadership.identity, leadership.fence_revision, now)
         out.append(Record(term.opening(leadership.identity, self.version, self.flags, now)))
+
+    def end_term(self) -> tuple[Record, ...]:
+        """It leads no longer, or is about to end: what was counted of blocked decisions is to be kept."""
+        return tuple(map(Record, self.health.merging.end()))
 
     @property
     def flags(self) -> tuple[str, ...]:
@@ -324,7 +334,12 @@ class Plane:
             "collects": able.collects,
             "scheduler": self.placer is not None,
         }
-        controllers = (f"controller/{each.decider.name}" for each in self.controllers)
+        # Of one that has keys of its own, such as nodes to pretend, how many.
+        controllers = (
+            f"controller/{each.decider.name}"
+            + (f"={number}" if (number := len(each.decider.initial_keys)) > 1 else "")
+            for each in self.controllers
+        )
         return (*(name for name, is_so in told.items() if is_so), *controllers)
 
     def _tell_events(self, now: float, out: _Out) -> None:

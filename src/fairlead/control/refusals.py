@@ -23,7 +23,7 @@ from fairlead.control.health import Health
 from fairlead.control.turn import Turn
 from fairlead.decision.contract import NOTHING, Decision, Reading, Refusal, Stuck, Verdict, Waiting
 from fairlead.decision.decider import Decider
-from fairlead.decision.effects import Effect
+from fairlead.decision.effects import Create, Effect
 from fairlead.decision.retry import WAIT_BACKOFF_SECONDS, WAITING
 from fairlead.model.key import Key
 from fairlead.model.views import Pod, Stored, View
@@ -41,6 +41,14 @@ class Wait(msgspec.Struct, frozen=True):
         refused = self.refusal.effect
         return type(effect) is type(refused) and effect.resource == refused.resource
 
+    def told(self) -> Wait:
+        """For the record of a held decision. What a create would have made is left out: it is long, and nobody asks."""
+        effect = self.refusal.effect
+        if not isinstance(effect, Create):
+            return self
+        brief = structs.replace(effect, body={}, premises=())
+        return structs.replace(self, refusal=structs.replace(self.refusal, effect=brief))
+
     def verdict(self) -> Verdict:
         refusal = self.refusal
         if not self.is_retried:
@@ -55,6 +63,21 @@ def withhold(decision: Decision, wait: Wait) -> Decision | None:
             notes = tuple(note for note in decision.events if note.after < place)
             return structs.replace(decision, effects=decision.effects[:place], events=notes)
     return None
+
+
+def hold_back(decision: Decision, wait: Wait, report: Callable[[], Decision], now: float) -> Decision | None:
+    """What of a decision goes on while the rest would be refused again; None: all of it. `report`: what the Decider has
+    for the object's readers."""
+    rest = withhold(decision, wait) if now < wait.until else None
+    if rest is None:
+        return None
+    if not rest.effects:
+        told = report()
+        # What is told whenever it is decided was told when the refusal came.
+        notes = tuple(note for note in told.events if note.after >= 0)
+        rest = structs.replace(rest, effects=told.effects, events=notes)
+    again = [at for at in (rest.again_at, wait.until if wait.is_retried else 0.0) if at]
+    return structs.replace(rest, verdict=wait.verdict(), again_at=min(again, default=0.0))
 
 
 class Refusals:
@@ -96,17 +119,11 @@ class Refusals:
 
     def held_back(self, decision: Decision, view: Reading, key: Key, now: float) -> Decision | None:
         """What of a decision goes on while the rest would be refused again; None: all of it."""
-        wait = self._waits[key]
-        rest = withhold(decision, wait) if now < wait.until else None
-        if rest is None:
-            return None
-        if not rest.effects:
-            report = self.report(view, key, now)
-            # What is told whenever it is decided was told when the refusal came.
-            notes = tuple(note for note in report.events if note.after >= 0)
-            rest = structs.replace(rest, effects=report.effects, events=notes)
-        again = [at for at in (rest.again_at, wait.until if wait.is_retried else 0.0) if at]
-        return structs.replace(rest, verdict=wait.verdict(), again_at=min(again, default=0.0))
+        return hold_back(decision, self._waits[key], lambda: self.report(view, key, now), now)
+
+    def held_by(self, key: Key) -> Wait | None:
+        """What a key is held back by: all that `hold_back` needs besides the decision, for the record."""
+        return self._waits.get(key)
 
     def report(self, view: Reading, key: Key, now: float) -> Decision:
         """What the Decider has for the object's readers."""

@@ -50,11 +50,26 @@ class LoopSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class HealthSettings:
+    """When a mirror lags and a controller is behind. Nothing is decided by these: they say when people are told."""
+
+    mirror_behind_seconds: float = 10.0
+    controller_behind_seconds: float = 60.0
+
+
+@dataclass(frozen=True, slots=True)
 class PlacingSettings:
     """`batch_max`: pods placed on one look at the world. `in_flight_max`: bindings under way."""
 
     batch_max: int = 64
     in_flight_max: int = 256
+
+
+@dataclass(frozen=True, slots=True)
+class MonitorSettings:
+    """Of whoever watches what is committed, beside the plane (`runtime/server/monitoring.py`)."""
+
+    commits_per_second_max: int = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +87,16 @@ class Settings:
     events: RecorderSettings = field(default_factory=RecorderSettings)
     placing: PlacingSettings = field(default_factory=PlacingSettings)
     waiting: WaitingSettings = field(default_factory=WaitingSettings)
+    health: HealthSettings = field(default_factory=HealthSettings)
+    monitors: MonitorSettings = field(default_factory=MonitorSettings)
+
+    @property
+    def stage_limits(self) -> dict[str, float]:
+        """How long a pod may stay at each stage."""
+        return {
+            stage: plane_knobs.numbers(self.spec, "stages", stage)["limitSeconds"]
+            for stage in plane_knobs.TIMED_STAGES
+        }
 
     def queue(self, controller: str) -> QueueSettings:
         return _made(QueueSettings, self.spec, "queues", controller)
@@ -112,6 +137,8 @@ def settings_of(found: PlaneSettings | None) -> Settings | str:
         events=_made(RecorderSettings, spec, "events"),
         placing=_part(PlacingSettings, spec, "scheduler"),
         waiting=_part(WaitingSettings, spec, "scheduler"),
+        health=_made(HealthSettings, spec, "health"),
+        monitors=_made(MonitorSettings, spec, "monitors"),
     )
 
 

@@ -25,7 +25,7 @@ from fairlead.decision.predicates import facts_of
 from fairlead.model.custom.definition import outline_of
 from fairlead.model.kind import Kind
 from fairlead.model.served import Served
-from fairlead.model.views import PLACEMENT_QUOTAS, PLANE_SETTINGS, Resource, Stored, View
+from fairlead.model.views import PLACEMENT_QUOTAS, PLANE_SETTINGS, RECORDING_POLICIES, Resource, Stored, View
 from fairlead.port.driving import Started
 
 # So many custom kinds are known for a while after their definitions went.
@@ -57,7 +57,7 @@ class MirrorSources:
     def __init__(
         self, deciders: Sequence[Decider], scheduler: type[Placer] | None, *, finalizes: bool = True
     ) -> None:
-        resources = _resources((*deciders, scheduler) if scheduler is not None else deciders)
+        resources = resources_read((*deciders, scheduler) if scheduler is not None else deciders)
         self.mirrors: dict[str, Mirror[Any]] = {name: Mirror(resources[name]) for name in sorted(resources)}
         for dated in {each.name for decider in deciders for each in decider.dated}:
             self.mirrors[
@@ -224,10 +224,10 @@ class MirrorSources:
         return {view.metadata.name: view.metadata.revision for view in found}
 
 
-def _resources(deciders: Sequence[Decider | type[Placer]]) -> dict[str, Resource[View]]:
-    """What all of them read, and the settings. One mirror serves all readers of a resource, so they must mean the
-    same view of it; who reads metadata alone (`View`) is served by any."""
-    found: dict[str, Resource[View]] = {PLANE_SETTINGS.name: PLANE_SETTINGS}
+def resources_read(deciders: Sequence[Decider | type[Placer]]) -> dict[str, Resource[View]]:
+    """What all of them read, the settings and the policy of records. One mirror serves all readers of a resource, so
+    they must mean the same view of it; who reads metadata alone (`View`) is served by any."""
+    found: dict[str, Resource[View]] = {each.name: each for each in (PLANE_SETTINGS, RECORDING_POLICIES)}
     for decider in deciders:
         for resource in decider.reads:
             known = found.get(resource.name)

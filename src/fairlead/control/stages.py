@@ -7,16 +7,16 @@ run; a pod counts from when this plane first saw it, and one that was ready when
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from fairlead.control.tally import Distribution
 from fairlead.ledger.progress import stage_of
+from fairlead.model.policy.plane_knobs import TIMED_STAGES
 from fairlead.model.reasons import READY, SERVING
-from fairlead.model.stages import ENDED, STAGES
+from fairlead.model.stages import ENDED
 from fairlead.model.views import Pod, View
 
-#: bound: plane | a pod counts as stuck at a stage after | -
-STUCK_SECONDS = 60.0
 #: bound: plane | pods whose stages are timed at once | not timed
 ON_THE_WAY_MAX = 100_000
 _BOUNDS = tuple(0.01 * 4**power for power in range(10))
@@ -29,8 +29,14 @@ class _Way(NamedTuple):
 
 
 class StageTally:
-    def __init__(self) -> None:
-        self.seconds = {stage: Distribution(_BOUNDS) for stage in STAGES[: STAGES.index(READY)]}
+    """`limits`: how long a pod may stay at each stage before it counts as stuck there (PlaneSettings, `stages`)."""
+
+    def __init__(self, limits: Mapping[str, float]) -> None:
+        self.limits = limits
+        self.seconds = {stage: Distribution(_BOUNDS) for stage in TIMED_STAGES}
+        self.exceeded = dict.fromkeys(
+            TIMED_STAGES, 0
+        )  # stays that had lasted longer than the limit when they ended
         self._ways: dict[str, _Way] = {}
 
     def observe(self, before: View | None, after: View | None, now: float) -> None:
@@ -47,7 +53,9 @@ class StageTally:
             if stage not in _THERE and len(self._ways) < ON_THE_WAY_MAX:
                 self._ways[uid] = _Way(stage, now)
         elif stage != way.stage:
-            self.seconds[way.stage].add(max(0.0, now - way.since))
+            stayed = max(0.0, now - way.since)
+            self.seconds[way.stage].add(stayed)
+            self.exceeded[way.stage] += stayed > self.limits[way.stage]
             if stage in _THERE:
                 del self._ways[uid]
             else:
@@ -57,5 +65,6 @@ class StageTally:
         return Counter(way.stage for way in self._ways.values())
 
     def stuck(self, now: float) -> Counter[str]:
-        """Those that have been at one stage for longer than STUCK_SECONDS."""
-        return Counter(way.stage for way in self._ways.values() if now - way.since > STUCK_SECONDS)
+        """Those that have been at one stage for longer than its limit."""
+        limits = self.limits
+        return Counter(way.stage for way in self._ways.values() if now - way.since > limits[way.stage])

@@ -14,12 +14,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from fairlead.core import codec
 from fairlead.core.times import parse_time
 from fairlead.explain.asking import Asking
-from fairlead.explain.worlds import snapshot_of
 from fairlead.model.key import Key
 from fairlead.model.views import PODS, Pod, Resource, View
+from fairlead.replay.placement import assume, snapshot_of
 from fairlead.schedule.contract import SchedulingAttempt
 from fairlead.schedule.cycle import Cycle
 from fairlead.schedule.facts import Facts
@@ -28,13 +27,6 @@ from fairlead.schedule.snapshot import Snapshot
 from fairlead.store.contract import Compacted, Entry, FutureRevision, Reader
 
 Json = dict[str, Any]
-_COMPARED = ("node", "nominated", "waterfall", "refusals", "best", "victims", "reason")
-
-
-class Discrepancy(NamedTuple):
-    field: str
-    recorded: Any
-    again: Any
 
 
 class Rerun(NamedTuple):
@@ -79,26 +71,14 @@ def inputs_of(reader: Reader, batch: Json, position: int) -> Asking[Inputs | str
 def run_again(inputs: Inputs, policy: Policy) -> Rerun:
     """Takes as long as it takes; touches nothing but what it is given."""
     snapshot, pods = _world(inputs)
-    _assume(snapshot, pods, inputs.assumed)
+    assume(snapshot, pods.get, inputs.assumed)
     cycle = Cycle(snapshot, policy)
     *before, last = [msgspec.json.decode(entry.data, type=Pod) for entry in inputs.pods]
     for pod in before:
         cycle.place(pod)
     attempt = cycle.place(last, assume=False)
     snapshot.release(attempt.key)  # its own claim is in nobody's way but its own
-    return Rerun(attempt, snapshot, snapshot.facts_of(last))
-
-
-def differences(record: Json, attempt: SchedulingAttempt) -> tuple[Discrepancy, ...]:
-    """What was recorded against what comes out now; nothing: they agree."""
-    now = codec.decode(codec.encode(msgspec.to_builtins(attempt)))
-    now["reason"] = now.pop("message", "")
-    found = []
-    for name in _COMPARED:
-        then, again = record.get(name) or None, now.get(name) or None
-        if then != again:
-            found.append(Discrepancy(name, then, again))
-    return tuple(found)
+    return Rerun(attempt, snapshot, snapshot.facts_for(last))
 
 
 def _world(inputs: Inputs) -> tuple[Snapshot, dict[str, Pod]]:
@@ -116,14 +96,6 @@ def _world(inputs: Inputs) -> tuple[Snapshot, dict[str, Pod]]:
             yield view
 
     return snapshot_of(at_then, inputs.at), pods
-
-
-def _assume(snapshot: Snapshot, pods: dict[str, Pod], assumed: Iterable[str]) -> None:
-    for text in assumed:
-        name, _, node = text.partition("@")
-        pod = pods.get(name)
-        if pod is not None:
-            snapshot.assume(pod, node.removesuffix("?"), node.endswith("?"))
 
 
 def _key(text: str) -> Key:

@@ -21,6 +21,7 @@ from fairlead.explain.why_not import WhyNot, why_not
 from fairlead.explain.worlds import seen_now
 from fairlead.model.key import Key
 from fairlead.model.views import PODS, Pod
+from fairlead.replay.placement import differences
 from fairlead.schedule.facts import Facts
 from fairlead.schedule.policy import Policy
 from fairlead.schedule.snapshot import Snapshot
@@ -40,13 +41,10 @@ def explain(
     """The latest attempt for a pod, or with `number` the one with that number in the log. Pods of namespaces that are
     not in sight are counted, not named."""
     spaces = sight.namespaces(sources.namespaces())
-    line: records.NumberedRecord | None = None
-    for each in records.attempts_of(sources.journal, namespace, name):
-        if each is None:
-            yield None
-        elif number in (0, each.sequence):
-            line = each
-            break
+    tried = yield from records.attempts_of(
+        sources.journal, sources.index, namespace, name, 1, lambda each: number in (0, each.sequence)
+    )
+    line = tried[0] if tried else None
     pod = sources.pod(namespace, name)
     if line is None and number:
         raise NotFound(f'no attempt of pod "{name}" has the number {number}: --all lists those kept')
@@ -84,14 +82,9 @@ def explain(
 
 def history(sources: Sources, namespace: str, name: str, sight: Sight = EVERYTHING) -> Asking[Json]:
     """Every attempt that the log keeps, oldest first."""
-    lines: list[records.NumberedRecord] = []
-    for each in records.attempts_of(sources.journal, namespace, name):
-        if each is None:
-            yield None
-        else:
-            lines.append(each)
-            if len(lines) == ATTEMPTS_SHOWN_MAX:
-                break
+    lines = yield from records.attempts_of(
+        sources.journal, sources.index, namespace, name, ATTEMPTS_SHOWN_MAX
+    )
     pod = sources.pod(namespace, name)
     if not lines and pod is None:
         raise no_such_pod(namespace, name)
@@ -124,10 +117,10 @@ def why_not_there(sources: Sources, namespace: str, name: str, node: str) -> Ask
     elif key in placer.snapshot.placed:  # where it is, or what it has claimed, is not in its own way
         policy, seen = placer.policy, seen_now(sources.plane)
         snapshot = yield lambda: seen.snapshot(without=key)
-        facts = snapshot.facts_of(pod)
+        facts = snapshot.facts_for(pod)
         when = f"now, had it no node ({found})" if found else "now"
     else:
-        snapshot, facts, policy, when = placer.snapshot, placer.snapshot.facts_of(pod), placer.policy, "now"
+        snapshot, facts, policy, when = placer.snapshot, placer.snapshot.facts_for(pod), placer.policy, "now"
     if node not in snapshot.nodes.slot:
         known = ", ".join(sorted(snapshot.nodes.slot)[:5])
         raise NotFound(f'there is no node "{node}"; there are {len(snapshot.nodes)}: {known or "none"}')
@@ -212,7 +205,7 @@ def _run_again(
 
 def _told_again(inputs: again.Inputs, line: records.NumberedRecord, policy: Policy, spaces: Spaces) -> Json:
     found = again.run_again(inputs, policy)
-    differing = again.differences(line.record, found.attempt)
+    differing = differences(line.record, found.attempt)
     if spaces is not None:  # whose names these are is not looked into
         differing = tuple(
             each._replace(recorded=MASK, again=MASK) if each.field == "victims" else each
@@ -242,18 +235,22 @@ def _inputs(
 
 def _when_placed(sources: Sources, pod: Pod) -> Asking[tuple[Snapshot, Facts, Policy, str] | str]:
     meta = pod.metadata
-    for line in records.attempts_of(sources.journal, meta.namespace, meta.name):
-        if line is None:
-            yield None
-            continue
-        record = line.record
-        if record["uid"] == meta.uid and record.get("node") == pod.spec.node_name:
-            policy = sources.policy(record)
-            inputs = yield from _inputs(sources, line, policy)
-            if isinstance(inputs, str) or policy is None:
-                return str(inputs)
-            return (yield from _placed_again(inputs, policy, record["time"]))
-    return "no attempt that placed it is on record"
+    placed = (meta.uid, pod.spec.node_name)
+    found = yield from records.attempts_of(
+        sources.journal,
+        sources.index,
+        meta.namespace,
+        meta.name,
+        1,
+        lambda each: (each.record["uid"], each.record.get("node")) == placed,
+    )
+    if not found:
+        return "no attempt that placed it is on record"
+    policy = sources.policy(found[0].record)
+    inputs = yield from _inputs(sources, found[0], policy)
+    if isinstance(inputs, str) or policy is None:
+        return str(inputs)
+    return (yield from _placed_again(inputs, policy, found[0].record["time"]))
 
 
 def _placed_again(

@@ -93,7 +93,7 @@ def plan(
 ) -> tuple[Planned, ...]:
     """In the order given. Pods that exist are in `there`: those who are evicted are looked up in it."""
     cycle = Cycle(snapshot, policy)
-    order = sorted(range(len(pods)), key=lambda place: -pods[place].spec.priority)
+    order = sorted(range(len(pods)), key=lambda place: -snapshot.priority_of(pods[place]))
     found: dict[int, Planned] = {}
     known: dict[Facts, tuple[str, ...]] = {}  # ways out of pods alike, as long as nobody else is placed
     for place in order:
@@ -108,7 +108,7 @@ def plan(
             continue
         attempt = cycle.place(pod, assume=False)
         node = attempt.node or attempt.nominated
-        facts = snapshot.facts_of(pod)
+        facts = snapshot.facts_for(pod)
         if not node and facts not in known:
             known[facts] = remedies(snapshot, policy, facts)
         ways = () if node else known[facts]

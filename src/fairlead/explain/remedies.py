@@ -71,7 +71,7 @@ def remedies(snapshot: Snapshot, policy: Policy, facts: Facts) -> tuple[str, ...
 
 
 def remarks(snapshot: Snapshot, facts: Facts) -> tuple[str, ...]:
-    """What a pod asks for and cannot get, though it does not keep it from being placed."""
+    """What a pod asks for and cannot get, though it does not keep it from being placed; and whose priority it has."""
     keys = [each.topology_key for each in facts.spreads if not each.required and not each.by_default]
     keys += [each.topology_key for each in facts.preferred_pods]
     told = [
@@ -82,6 +82,11 @@ def remarks(snapshot: Snapshot, facts: Facts) -> tuple[str, ...]:
     for weight, term in facts.preferred_terms:
         if not (where_term(snapshot.nodes, term) & snapshot.nodes.present).any():
             told.append(f"no node matches {words.term(term)}, preferred with weight {weight}")
+    if facts.own is not None:
+        told.append(
+            f"it is placed with priority {facts.priority} by SchedulerOverride {facts.prioritized_by},"
+            f" not with its own, {facts.own.priority}{'' if facts.preempts else ', and pushes nobody out'}"
+        )
     return tuple(dict.fromkeys(told))
 
 

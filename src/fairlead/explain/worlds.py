@@ -6,25 +6,14 @@ elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from fairlead.control.complaints import try_call
 from fairlead.control.plane import Plane
 from fairlead.model.key import Key
 from fairlead.model.views import OVERRIDES, PODS, Pod, Resource, View
+from fairlead.replay.placement import snapshot_of
 from fairlead.schedule.snapshot import Snapshot
-
-
-def snapshot_of(views: Callable[[Resource[Any]], Iterable[View]], now: float = 0.0) -> Snapshot:
-    """A snapshot from scratch, at an instant; without one, of overrides that are known to hold. An object that the
-    scheduler cannot take in is left out, as the scheduler does."""
-    snapshot = Snapshot()
-    for resource in Snapshot.reads:
-        for view in views(resource):
-            try_call(snapshot.observe, resource.name, None, view)
-    snapshot.overrides.expire(now)
-    return snapshot
 
 
 class SchedulerSight(NamedTuple):

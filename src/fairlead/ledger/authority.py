@@ -75,7 +75,7 @@ class AuthorityTable:
     def scales(self, resource: str, fields: Iterable[str]) -> bool:
         """Whether it matters who scales the object: a look at autoscalers is needed only then."""
         touched = [row for row in self.rows_of(CHANGE, resource) if row.when == SCALED]
-        return any(_touches(field, row.field) for row in touched for field in fields)
+        return any(touches(field, row.field) for row in touched for field in fields)
 
     def of_deletion(self, resource: str, old: Json) -> list[Fight]:
         """Whom the deletion of an object meets."""
@@ -89,7 +89,7 @@ class AuthorityTable:
         rows = self.rows_of(CHANGE, resource)
         for field in fields:
             for row in rows:
-                if _touches(field, row.field) and (not row.value or _named(field).startswith(row.value)):
+                if touches(field, row.field) and (not row.value or _named(field).startswith(row.value)):
                     found += self._met((row,), field, old, autoscaler)
         gone = _finalizers(old) - _finalizers(new)
         for name in sorted(gone):
@@ -131,7 +131,7 @@ def autoscaler_of(kind: str, name: str, autoscalers: Iterable[Json]) -> Autoscal
     return None
 
 
-def _touches(field: str, row: str) -> bool:
+def touches(field: str, row: str) -> bool:
     """The path itself, what lies below it, or what it lies below."""
     return field == row or field.startswith((f"{row}.", f"{row}[")) or row.startswith(f"{field}.")
 

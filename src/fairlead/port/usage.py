@@ -9,6 +9,7 @@ from __future__ import annotations
 import msgspec
 
 NODE_STATS = "/stats"
+NODE_METRICS = "/metrics"
 
 
 class Amount(msgspec.Struct, frozen=True, rename="camel"):

@@ -3,12 +3,13 @@
 One key, looked at every `repair.everySeconds`: leftovers are those that no event speaks of any more, so they are looked
 for in the state alone. Each removal commits only while the object is as it was seen and its Node still gone, and leaves
 a record and an Event that cites the rule. With `repair.automatic` 0 in the PlaneSettings nothing is touched; `fairlead
-repair` shows what would be done all the same.
+repair` shows what would be done all the same. What was left over is told on its workload (`repair_told.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 from msgspec import structs
 
@@ -34,6 +35,7 @@ from fairlead.model.views import (
     OVERRIDES,
     PLANE_SETTINGS,
     PODS,
+    REPLICASETS,
     Condition,
     Lease,
     Pod,
@@ -42,6 +44,7 @@ from fairlead.model.views import (
     View,
 )
 from fairlead.reconcile.job.pods import release_pod
+from fairlead.reconcile.repair_told import WORKLOADS, told_on_workloads
 
 NAME = "repair"
 ALL = Key(PODS.name, "", "")
@@ -52,7 +55,17 @@ Found = tuple[repair.Finding, Pod | Lease]
 def repair_decider() -> Decider:
     return Decider(
         name=NAME,
-        reads=(PODS, NODES, LEASES, JOBS, PLANE_SETTINGS, EVIDENCE_POLICIES, OVERRIDES),
+        reads=(
+            PODS,
+            NODES,
+            LEASES,
+            JOBS,
+            PLANE_SETTINGS,
+            EVIDENCE_POLICIES,
+            OVERRIDES,
+            REPLICASETS,
+            *WORKLOADS,
+        ),
         wakes=(Wake(PLANE_SETTINGS, always(ALL)), Wake(OVERRIDES, always(ALL))),
         decide=_decide,
         unsettled=lambda view: (ALL,),
@@ -86,6 +99,7 @@ def _decide(view: Reading, key: Key, now: float) -> Decision:
         if note is not None:
             notes.append(structs.replace(note, after=len(effects)))
         effects.append(effect)
+    effects += islice(told_on_workloads(NAME, view, found, now), EFFECTS_MAX - len(effects))
     return Decision(_verdict(clear, left), tuple(effects), again_at, tuple(notes))
 
 

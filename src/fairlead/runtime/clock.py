@@ -63,8 +63,9 @@ class Clock:
         self.steps = 0
 
     def __call__(self) -> float:
-        """Seconds since the epoch, as if nobody had set the wall clock since the start."""
-        return self._steady() + self._anchor
+        """Seconds since the epoch, as if nobody had set the wall clock since the start. In whole microseconds, as they
+        are written down: a decision is run again at the very instant that its record tells."""
+        return round(self._steady() + self._anchor, 6)
 
     def look(self) -> ClockStep | None:
         """What was done to the wall clock since the last look."""

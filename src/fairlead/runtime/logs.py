@@ -1,7 +1,9 @@
 """Logs: one JSON object per line in the data directory, and short lines on the terminal.
 
 The file has the details (tracebacks among them) and is bounded by rotation; the terminal gets one sentence per
-warning and is told where the rest is. Set up once by the server. No log line ever carries an object's values.
+warning and is told where the rest is, or, in the form `json`, the same lines as the file, for those who collect what a
+process prints. Set up once by each process. Lines about acts carry fields by which they are joined with records, Events
+and audit (`acts.py`). No log line ever carries an object's values.
 """
 
 from __future__ import annotations
@@ -14,8 +16,11 @@ from pathlib import Path
 import msgspec
 
 from fairlead.core.times import microtime
+from fairlead.wire.rated_log import FIELDS
 
 FILE = "fairlead.log"
+TEXT, JSON = "text", "json"
+FORMS = (TEXT, JSON)
 _BYTES_MAX = 8 * 1024 * 1024
 _FILES_KEPT = 3
 
@@ -27,6 +32,7 @@ class _JsonLines(logging.Formatter):
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": record.getMessage(),
+            **record.__dict__.get(FIELDS, {}),
         }
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
@@ -45,14 +51,17 @@ class _Sentences(logging.Formatter):
         return f"fairlead: {record.getMessage().splitlines()[0]}{details}"
 
 
-def set_up(data_dir: Path) -> None:
-    """Send this process' log to the data directory and its warnings to the terminal as well."""
+def set_up(data_dir: Path, form: str = TEXT) -> None:
+    """Send this process' log to the data directory, and to the terminal: warnings as sentences, or all of it."""
     path = data_dir / FILE
     file = RotatingFileHandler(path, maxBytes=_BYTES_MAX, backupCount=_FILES_KEPT - 1, delay=True)
     file.setFormatter(_JsonLines())
     terminal = logging.StreamHandler(sys.stderr)
-    terminal.setLevel(logging.WARNING)
-    terminal.setFormatter(_Sentences(path))
+    if form == JSON:
+        terminal.setFormatter(_JsonLines())
+    else:
+        terminal.setLevel(logging.WARNING)
+        terminal.setFormatter(_Sentences(path))
     root = logging.getLogger()
     root.handlers[:] = [file, terminal]
     root.setLevel(logging.INFO)

@@ -52,7 +52,7 @@ class Cycle:
 
     def _attempt(self, pod: Pod, key: Key, claimed: str) -> SchedulingAttempt:
         snapshot = self._snapshot
-        state = self.state(snapshot.facts_of(pod))
+        state = self.state(snapshot.facts_for(pod))
         number = len(snapshot.nodes)
         slot = snapshot.nodes.slot.get(claimed, -1) if claimed else -1
         if slot < 0 or not state.open.item(slot):

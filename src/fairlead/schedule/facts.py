@@ -110,6 +110,8 @@ class Facts:
     workload: tuple[Name, ...] = ()  # what an override may call it
     reservation: str = ""  # the one it names
     walls: Walls = NO_WALLS
+    own: Facts | None = None  # what it would be without an override that gives it another priority
+    prioritized_by: str = ""  # that override
 
 
 class FactsOf:

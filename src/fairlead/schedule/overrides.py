@@ -1,4 +1,4 @@
-"""SchedulerOverrides as the scheduler sees them: those that keep pods off nodes, and have not ended.
+"""SchedulerOverrides as the scheduler sees them: those that bear on where pods go or who goes first, and hold.
 
 Part of the snapshot, which is its only writer. Time arrives with `expire`, which the scheduler calls before it places
 anything; `version` moves whenever an answer may have changed. Without any, nothing here costs anything.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from fairlead.ledger import override as ledger
+from fairlead.ledger.priority import bears_on_priority
 from fairlead.model.key import Key
 from fairlead.model.kinds.scheduleroverride import split
 from fairlead.model.marks import POOL, ZONE
@@ -38,8 +39,8 @@ class Overrides:
         key = Key(OVERRIDES.name, found.metadata.namespace, found.metadata.name)
         known = self._found.get(key)
         kept = after if after is not None and _holds(after) else None
-        if known is not None and kept is not None and known.metadata.uid == kept.metadata.uid:
-            return  # what an override says never changes
+        if known is not None and kept is not None and _say_the_same(known, kept):
+            return
         if known is None and kept is None:
             return
         self._found.pop(key, None)
@@ -106,10 +107,15 @@ def _closed_of(nodes: Nodes, override: SchedulerOverride) -> Mask:
     return nodes.derived(("override", override.metadata.uid), lambda: _closed(nodes, override))
 
 
+def _say_the_same(one: SchedulerOverride, other: SchedulerOverride) -> bool:
+    """What an override says never changes, but for whom it raises."""
+    return one.metadata.uid == other.metadata.uid and one.status.raised == other.status.raised
+
+
 def _holds(override: SchedulerOverride) -> bool:
     """Apart from its end."""
     waits = bool(override.spec.approval) and not ledger.is_approved(override)
-    return ledger.bears_on_placement(override) and not waits
+    return (ledger.bears_on_placement(override) or bears_on_priority(override)) and not waits
 
 
 def _closed(nodes: Nodes, override: SchedulerOverride) -> Mask:

@@ -46,6 +46,7 @@ from fairlead.schedule.holds import Holds, Quota
 from fairlead.schedule.matching import Matching
 from fairlead.schedule.nodes import Nodes
 from fairlead.schedule.overrides import Overrides
+from fairlead.schedule.priorities import Priorities
 
 
 class Placed(msgspec.Struct, frozen=True, gc=False):
@@ -77,6 +78,7 @@ class Snapshot:
         self.changes = Changes()
         self.holds = Holds()
         self.overrides = Overrides()
+        self.priorities = Priorities()
         self.facts_of = facts_of or FactsOf()
         self.placed: dict[Key, Placed] = {}
         self.on: dict[str, dict[Key, Placed]] = {}  # by node name, also of nodes that are not known
@@ -117,7 +119,10 @@ class Snapshot:
         elif resource == OVERRIDES.name:
             assert before is None or isinstance(before, SchedulerOverride)
             assert after is None or isinstance(after, SchedulerOverride)
+            version = self.overrides.version
             self.overrides.observe(before, after)
+            if self.overrides.version != version:
+                self._follow_priorities()
 
     def _observe_budget(self, before: View | None, after: View | None) -> None:
         budget = after or before
@@ -127,6 +132,23 @@ class Snapshot:
         if after is not None:
             self._budgets[name] = budget_of(budget)
         self.budgets = tuple(self._budgets[name] for name in sorted(self._budgets))
+
+    def expire(self, now: float) -> bool:
+        """Time has come to this: whether any override has ended by it."""
+        ended = self.overrides.expire(now)
+        if ended:
+            self._follow_priorities()
+        return ended
+
+    def facts_for(self, pod: Pod) -> Facts:
+        """The class that a pod is placed as: its own, unless an override gives it another priority."""
+        own = self.facts_of(pod)
+        if not self.priorities:
+            return own
+        return self.priorities.facts_of(pod.metadata.uid, own, waits=not pod.spec.node_name)
+
+    def priority_of(self, pod: Pod) -> int:
+        return self.facts_for(pod).priority if self.priorities else pod.spec.priority
 
     def reservation_for(self, pod: Pod, node: str) -> str:
         """The reservation on a node that this pod uses there; "" if there is none."""
@@ -208,6 +230,20 @@ class Snapshot:
         else:
             self._take(key)
 
+    def _follow_priorities(self) -> None:
+        """Others may be raised than before: who is on a node, or has claimed one, counts with what it has now."""
+        for key in sorted(self.priorities.follow(self.overrides.kept())):
+            placed = self.placed.get(key)
+            if placed is None:
+                continue
+            own = placed.facts.own or placed.facts
+            facts = self.priorities.facts_of(placed.uid, own, waits=False)
+            if facts is not placed.facts:
+                changed = msgspec.structs.replace(placed, facts=facts)
+                self._put(changed)
+                if key in self.assumed:
+                    self.assumed[key] = changed
+
     def _observe_node(self, before: Node | None, after: Node | None) -> None:
         node = after or before
         assert node is not None
@@ -237,7 +273,7 @@ class Snapshot:
             key=Key("pods", meta.namespace, meta.name),
             uid=meta.uid,
             node=node,
-            facts=self.facts_of(pod),
+            facts=self.priorities.facts_of(meta.uid, self.facts_of(pod), waits=False),
             started=pod.status.start_time or meta.creation_timestamp,
             leaving=bool(meta.deletion_timestamp),
             assumed=assumed,

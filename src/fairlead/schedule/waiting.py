@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import heapq
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple
@@ -68,8 +68,12 @@ class TakenPod(NamedTuple):
 
 
 class WaitingPods:
-    def __init__(self, settings: WaitingSettings | None = None) -> None:
+    def __init__(
+        self, settings: WaitingSettings | None = None, priority_of: Callable[[Pod], int] | None = None
+    ) -> None:
+        """`priority_of`: with which a pod is to be tried; its own, without it."""
         self.settings = settings or WaitingSettings()
+        self._priority_of = priority_of or _own_priority
         self._entries: dict[Key, WaitingPod] = {}
         self._active: list[tuple[int, float, int, int, Key]] = []
         self._timed: list[tuple[float, int, Key]] = []  # ends of rests and of long waits
@@ -203,6 +207,19 @@ class WaitingPods:
         for key in list(self._by_cause.get(cause, ())):
             self._wake(key, self._entries[key], now, cause)
 
+    def reorder(self, raised: Iterable[Key], now: float) -> None:
+        """Priorities are others than before; those of `raised` may go where they did not fit."""
+        for key in raised:
+            entry = self._entries.get(key)
+            if entry is not None:
+                self.put(key, entry.pod, now, True)
+        self._active = [
+            (*self._place(entry), entry.stamp, key)
+            for key, entry in self._entries.items()
+            if entry.state is State.ACTIVE
+        ]
+        heapq.heapify(self._active)
+
     def next_ready_at(self, now: float) -> float | None:
         """When there is something to pop; None: not before something happens."""
         self._ripen(now)
@@ -279,11 +296,14 @@ class WaitingPods:
                     if not waiting:
                         del self._by_cause[name]
 
-    @staticmethod
-    def _place(entry: WaitingPod) -> tuple[int, float, int]:
-        return -entry.pod.spec.priority, entry.since, entry.number
+    def _place(self, entry: WaitingPod) -> tuple[int, float, int]:
+        return -self._priority_of(entry.pod), entry.since, entry.number
 
     def _backoff(self, attempts: int, chance: float) -> float:
         settings = self.settings
         plain = backoff(attempts, settings.backoff_seconds, settings.backoff_max_seconds)
         return plain * (0.75 + 0.5 * chance)
+
+
+def _own_priority(pod: Pod) -> int:
+    return pod.spec.priority

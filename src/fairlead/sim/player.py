@@ -12,6 +12,8 @@ import platform
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 import fairlead
 from fairlead.core import codec
 from fairlead.model.key import Key
@@ -124,12 +126,10 @@ def _recorded(step: TrailStep) -> RecordedStep:
 
 
 def _backup(artifact: Artifact) -> Backup:
-    entries = [
-        Entry(Key(*each.key), each.uid, each.revision, codec.encode(each.value)) for each in artifact.objects
-    ]
+    entries = [Entry(Key(*each.key), each.uid, each.revision, bytes(each.value)) for each in artifact.objects]
     return Backup(tuple(CommittedChange(ADDED, entry, None) for entry in entries), artifact.head.requests)
 
 
 def _object(entry: Entry) -> RecordedObject:
     key = entry.key.resource, entry.key.namespace, entry.key.name
-    return RecordedObject(key, entry.uid, entry.revision, codec.decode(entry.data))
+    return RecordedObject(key, entry.uid, entry.revision, msgspec.Raw(entry.data))

@@ -24,6 +24,7 @@ class Exchange:
     __slots__ = (
         "_connection",
         "about",
+        "arrived",
         "body",
         "body_bytes",
         "body_owner",
@@ -48,6 +49,7 @@ class Exchange:
         self.target = target
         self.headers = headers
         self.impersonation: Sequence[tuple[bytes, bytes]] = ()  # every header that asks for it, as they came
+        self.arrived = 0.0  # when it was handed to the handler, whole, by the performance counter
         self.body = b""
         self.body_unread = False  # it has a body, of somebody unknown: that is not read
         self.body_owner, self.body_bytes = "", 0  # what is held of the budget for bodies, and by whom
@@ -63,6 +65,12 @@ class Exchange:
     @property
     def peer(self) -> str:
         return self._connection.peer
+
+    @property
+    def audit_id(self) -> str:
+        """By which audit knows it, once it has begun."""
+        found = self.about.partition(b"\r\n")[0].partition(b": ")
+        return found[2].decode("latin-1")
 
     @property
     def loop(self) -> asyncio.AbstractEventLoop:

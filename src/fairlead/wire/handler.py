@@ -7,6 +7,7 @@ store by callback, and answers. Whatever goes wrong becomes a Status; nothing of
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import NamedTuple, Protocol
@@ -41,6 +42,8 @@ from fairlead.port.request import Reply, Request
 from fairlead.store.contract import CommitOutcome, Note, Transaction
 from fairlead.wire.documents import Documents, Later
 from fairlead.wire.exchange import Exchange
+from fairlead.wire.latency import Latencies
+from fairlead.wire.rated_log import RatedLog
 from fairlead.wire.rendering import send
 from fairlead.wire.routes import FENCE, resource_request, split_target, with_premises
 from fairlead.wire.turns import Turns
@@ -55,6 +58,12 @@ _NO_KINDS = frozenset(
     {"", "unknown", "other", *(each.plural for each in REVIEWS), *(each.plural for each in METRICS)}
 )
 _PATH_MAX = 200
+# Refusals that somebody may ask about. What is not there or gone (404, 410) and what is too much (429) is everyday.
+_LOGGED = frozenset({400, 401, 403, 405, 409, 413, 415, 422, 500, 503})
+
+
+# What was asked, the status, and the seconds it took.
+Answered = Callable[[Exchange, Request, int, float], None]
 
 
 class Host(Protocol):
@@ -102,18 +111,24 @@ class Handler:
         watches: Watches,
         nodes: NodeAgents | None = None,
         turns: Turns | None = None,
+        answered: Answered | None = None,
     ) -> None:
+        """`answered` hears of every answer to a request for a resource that is no stream."""
         self._host = host
         self._documents = documents
         self._watches = watches
         self._nodes = nodes
         self._turns = turns
+        self._answered = answered
         # (verb, resource, code) -> count; read by metrics
         self.requests: dict[tuple[str, str, int], int] = {}
+        self.latencies = Latencies()
+        self._refusals = RatedLog(log, "refusals")
         self._looked_at = -1  # the state of the catalog when counts were last looked through
 
     def __call__(self, exchange: Exchange) -> None:
         """Answer, now or from a later callback."""
+        exchange.arrived = time.perf_counter()
         user, impersonator = ANONYMOUS, None
         headers = exchange.headers
         request: Request | None = None
@@ -158,7 +173,7 @@ class Handler:
     def _turn_away(self, called: _Called, error: TooManyRequests) -> None:
         """Counted, and not audited: what is too much must not be written down at length."""
         self._context(called.exchange, called.user, called.impersonator)
-        self.count(called.request, error.status)
+        self.count(called.exchange, called.request, error.status)
         self.reply(called.exchange, failure(error))
 
     def _begin(self, called: _Called) -> None:
@@ -170,7 +185,7 @@ class Handler:
                 if isinstance(answered, Later):
                     answered.start(lambda found: self._told_later(exchange, context, path, found))
                 else:
-                    self.count(None, answered)
+                    self.count(exchange, None, answered)
                 return
             _Call(self, exchange, request, context).run()
         except ApiError as error:
@@ -202,7 +217,7 @@ class Handler:
     def _told_later(self, exchange: Exchange, context: Context, path: str, found: Reply | Exception) -> None:
         """An answer that took its time is there."""
         if isinstance(found, Reply):
-            self.count(None, found.status)
+            self.count(exchange, None, found.status)
             self.reply(exchange, found)
         elif isinstance(found, ApiError):
             self.refuse(exchange, None, context, found, path)
@@ -221,13 +236,31 @@ class Handler:
         )
         if notes:
             self._host.record(notes, _nothing)
-        self.count(request, error.status)
+        if error.status in _LOGGED and self._refusals.has_room():
+            self._tell_refusal(context, verb, target, error)
+        self.count(exchange, request, error.status)
         self.reply(exchange, failure(error), challenge=isinstance(error, Unauthorized))
+
+    def _tell_refusal(self, context: Context, verb: str, target: Target, error: ApiError) -> None:
+        """Who was refused what, and by which word; the reason's text may hold values of the object."""
+        resource = f"{target.plural}.{target.group}" if target.group else target.plural
+        at = "/".join(filter(None, (resource, target.namespace, target.name, target.subresource)))
+        user = context.user.name
+        fields = {
+            "request": context.request_id,
+            "user": user,
+            "verb": verb,
+            "object": at or target.path,
+            "code": error.status,
+            "reason": error.reason,
+            "policies": error.policies,
+        }
+        self._refusals.write(f"{user} was refused {verb} {at or target.path}: {error.reason}", fields)
 
     def apologise(self, exchange: Exchange, request: Request | None) -> None:
         """Answer what we could not deal with, through no fault of the client's."""
         error = InternalError("an internal error occurred; the server's log has the details")
-        self.count(request, error.status)
+        self.count(exchange, request, error.status)
         self.reply(exchange, failure(error))
 
     def reply(self, exchange: Exchange, reply: Reply, *, challenge: bool = False) -> None:
@@ -240,7 +273,8 @@ class Handler:
             extra += b'www-authenticate: Bearer realm="fairlead"\r\n'
         send(exchange, reply, extra)
 
-    def count(self, request: Request | None, status: int) -> None:
+    def count(self, exchange: Exchange, request: Request | None, status: int) -> None:
+        """One answer; how long it took is kept where it was no stream, whose time is the client's."""
         key = (request.verb, request.plural, status) if request is not None else ("document", "", status)
         if key not in self.requests and request is not None and not self._host.api.serves(request):
             # Names are the client's to invent: long, many, or with quotes.
@@ -248,6 +282,11 @@ class Handler:
         if key not in self.requests and len(self.requests) >= _COUNTED_MAX:
             key = self._room_for(key)
         self.requests[key] = self.requests.get(key, 0) + 1
+        if not exchange.streaming:
+            seconds = time.perf_counter() - exchange.arrived
+            self.latencies.add(key[0], key[1], seconds)
+            if self._answered is not None and request is not None:
+                self._answered(exchange, request, status, seconds)
 
     def _room_for(self, key: tuple[str, str, int]) -> tuple[str, str, int]:
         """Counts of custom kinds that are gone make room; where that is not enough, the rest is counted together."""
@@ -259,6 +298,7 @@ class Handler:
                 {resource for _, resource, _ in self.requests} - {kind.plural for kind in catalog} - _NO_KINDS
             )
             self.requests = {each: count for each, count in self.requests.items() if each[1] not in gone}
+            self.latencies.forget(gone)
         return key if len(self.requests) < _COUNTED_MAX else (key[0], "other", key[2])
 
     def malformed(self, exchange: Exchange, status: int, message: str) -> None:
@@ -322,9 +362,9 @@ class _Call:
         request = self._conversation.request
         if isinstance(step, Watch):
             self._handler._watches.open(self._exchange, step, self._conversation.context.signed_in)
-            self._handler.count(request, 200)
+            self._handler.count(self._exchange, request, 200)
         else:
-            self._handler.count(request, step.status)
+            self._handler.count(self._exchange, request, step.status)
             self._handler.reply(self._exchange, step)
 
     def _ask_nodes(self, step: NodeStream | NodeQuestion) -> None:
@@ -340,7 +380,7 @@ class _Call:
                 self._exchange,
                 step,
                 self._conversation.context.signed_in,
-                lambda: self._handler.count(self._conversation.request, 200),
+                lambda: self._handler.count(self._exchange, self._conversation.request, 200),
                 self._told,
             )
 

@@ -31,7 +31,7 @@ BODY_BYTES_MAX = 3 * 1024 * 1024
 HEADER_BYTES_MAX = 64 * 1024
 _KEPT = frozenset(
     (b"authorization", b"accept", b"accept-encoding", b"content-type", b"user-agent", b"expect", b"if-none-match",
-     b"x-request-id")
+     b"traceparent", b"x-request-id")
 )  # fmt: skip
 # The bytes of a host and port (RFC 3986); what else stands in a Host header is no host.
 _HOST = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~:[]%!$&'()*+,;="

@@ -336,7 +336,31 @@ def a_set_that_grows_while_it_is_held(story: Story) -> None:
     )
 
 
+def an_eviction_for_a_pod_whose_raise_has_ended(story: Story) -> None:
+    zoned(story)
+    story.commit("pods", pod("batch-1", node="node-a", namespace="default"))
+    waits = pod("web-1", namespace="default")
+    waits["status"] = {"nominatedNodeName": "node-a"}
+    story.commit("pods", waits)
+    raising = override("rush", "deployment/web", lasts=10.0, priorityClassName="urgent")
+    raising["spec"]["priority"] = {"value": 1000}
+    raising["status"]["raised"] = [{"namespace": "default", "name": "web-1", "uid": "uid-web-1"}]
+    story.commit(OVERRIDES, raising)
+    story.seconds += 60.0
+    gone = pod("batch-1", node="node-a", namespace="default")
+    gone["metadata"]["deletionTimestamp"] = GOING
+    story.commit("pods", gone, origin="scheduler of plane-0-1")
+
+
+def more_raised_than_it_allows(story: Story) -> None:
+    raising = override("rush", "deployment/web", priorityClassName="urgent", priorityReplicas=1)
+    raising["status"]["raised"] = [{"namespace": "default", "name": name, "uid": name} for name in "ab"]
+    story.commit(OVERRIDES, raising)
+
+
 VIOLATIONS = [
+    ("preemption-ends", an_eviction_for_a_pod_whose_raise_has_ended),
+    ("overrides-are-kept", more_raised_than_it_allows),
     ("overrides-are-kept", a_pod_bound_where_it_is_to_avoid),
     ("overrides-are-kept", a_pod_drained_after_the_end),
     ("overrides-are-kept", a_set_that_grows_while_it_is_held),

@@ -241,7 +241,7 @@ def test_what_was_foreseen_is_kept_as_it_was_sent_and_nobody_changes_it(plane: I
 def test_one_that_nobody_looked_ahead_for_says_so_and_its_audit_line(
     plane: InProcess, sent: Json | None, told: str | None
 ) -> None:
-    body = override()
+    body = override(changes={"avoidZones": ["a"]})
     if sent is not None:
         body["spec"]["preview"] = sent
     status, found = made(plane, body)
@@ -251,6 +251,20 @@ def test_one_that_nobody_looked_ahead_for_says_so_and_its_audit_line(
     lines = [codec.decode(note.body) for _, _, note in plane.journal.notes("audit", 0, 10_000)]
     (line,) = [each for each in lines if each["object"].get("name") == "calm"]
     assert (line.get("annotations") or {}).get("fairlead.dev/preview") == told
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"pauseAutoscaler": True, "pauseRollout": True}, "it moves nothing"),
+        ({"pauseAutoscaler": True, "avoidZones": ["a"]}, "whoever made it sent none"),
+    ],
+)
+def test_what_moves_nothing_says_why_nothing_was_foreseen(
+    plane: InProcess, changes: Json, message: str
+) -> None:
+    status, found = made(plane, override(changes=changes))
+    assert (status, found["spec"]["preview"]) == (201, {"outcome": "Skipped", "message": message})
 
 
 @pytest.mark.parametrize(

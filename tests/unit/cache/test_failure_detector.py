@@ -101,8 +101,16 @@ def test_a_view_remembers_what_was_asked_about_silence() -> None:
     assert view.sighting(LEASES, NODES, "gone") is None
     view.silent(LEASES, NODES, 5.0)
     assert view.heard() == {
-        f"{LEASES.name}/{NODES}/gone": None,
-        f"{LEASES.name}/{NODES}/": {"seconds": 5.0, "next": 5.0, "names": {"n1": [100.0, 10.0]}},
+        "sightings": {f"{LEASES.name}/{NODES}/gone": None},
+        "silent": [
+            {
+                "resource": LEASES.name,
+                "namespace": NODES,
+                "seconds": 5.0,
+                "next": 5.0,
+                "names": {"n1": [100.0, 10.0]},
+            }
+        ],
     }
     assert view.reads() == {LEASES.name: (6, 6)}
 

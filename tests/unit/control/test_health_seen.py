@@ -11,8 +11,10 @@ import pytest
 from fairlead.api.access.sight import EVERYTHING
 from fairlead.cli import queues as command
 from fairlead.port.request import Reply
+from fairlead.runtime.metrics.plane import plane_samples
 from fairlead.runtime.server import extensions
 from tests.inprocess import InProcess
+from tests.metrics import named
 from tests.unit.control.driving import Driver
 from tests.unit.control.test_health import set_plane, stubborn
 from tests.unit.control.test_plane import DEPLOYMENTS, deployment
@@ -79,9 +81,7 @@ def test_the_command_shows_loops_in_a_table_of_their_own_and_what_is_left_of_the
 
 
 def test_metrics_count_loops_and_what_was_raised(fight: Driver) -> None:
-    samples = {
-        (each.name, each.labels): each.value for each in extensions.plane_samples(fight.plane, fight.now)
-    }
+    samples = named(plane_samples(fight.plane, {}, (), fight.now))
     assert samples["fairlead_plane_write_loops", ()] == 2
     assert samples["fairlead_plane_write_loops_total", ()] == 2
     assert samples["fairlead_plane_settings_generation", ()] == 1

@@ -9,10 +9,11 @@ import pytest
 from fairlead.api.access.sight import EVERYTHING
 from fairlead.control.tally import SCHEDULED, Distribution, PlacementTally
 from fairlead.port.request import Reply
+from fairlead.runtime.metrics.scheduler import scheduler_samples
 from fairlead.runtime.server import extensions
-from fairlead.runtime.server.scheduler_metrics import scheduler_samples
 from fairlead.schedule.waiting import FLUSH, TakenPod
 from tests.inprocess import InProcess
+from tests.metrics import named
 from tests.unit.control.driving import Driver
 
 PODS = "/api/v1/namespaces/default/pods"
@@ -37,7 +38,7 @@ def driver() -> Driver:
 
 
 def read(driver: Driver) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
-    return {(each.name, each.labels): each.value for each in scheduler_samples(driver.plane.placer)}
+    return named(scheduler_samples(driver.plane.placer))
 
 
 def test_all_start_at_zero(driver: Driver) -> None:

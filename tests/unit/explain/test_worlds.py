@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from fairlead.explain.worlds import snapshot_of
 from fairlead.model.views import NODES, Node, Resource, View
+from fairlead.replay.placement import snapshot_of
 from fairlead.schedule.cycle import Cycle
 from fairlead.schedule.registry import default_policy
 from tests.unit.schedule.clusters import node, pod, viewed

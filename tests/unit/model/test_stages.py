@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from fairlead.control.settings import BUILT_IN
 from fairlead.control.stages import StageTally
 from fairlead.ledger.progress import progress, stage_of, standing_of
 from fairlead.model.marks import RELEASED
@@ -103,7 +104,7 @@ def test_what_goes_or_was_released_has_no_part() -> None:
 
 
 def test_seconds_per_stage_of_those_on_their_way() -> None:
-    tally = StageTally()
+    tally = StageTally(BUILT_IN.stage_limits)
     steps = views(
         pod(), pod(NODE), pod(NODE, {"containerStatuses": [container({"running": {}})]}), pod(NODE, READY)
     )
@@ -120,17 +121,32 @@ def test_seconds_per_stage_of_those_on_their_way() -> None:
 
 
 def test_stuck_and_gone() -> None:
-    tally = StageTally()
+    tally = StageTally(BUILT_IN.stage_limits)
     (waiting,) = views(pod())
     tally.observe(None, waiting, 0.0)
     assert tally.stuck(30.0) == {}
     assert tally.stuck(90.0) == {"queued": 1}
     tally.observe(waiting, None, 91.0)
     assert not tally.on_the_way()
+    assert tally.exceeded["queued"] == 1
+
+
+def test_the_limit_of_a_stage_is_a_setting_that_holds_for_those_who_are_there_already() -> None:
+    tally = StageTally(BUILT_IN.stage_limits)
+    (waiting,) = views(pod())
+    tally.observe(None, waiting, 0.0)
+    tally.limits = BUILT_IN.stage_limits | {"queued": 20.0, "bound": 5.0}
+    assert tally.stuck(20.0) == {}
+    assert tally.stuck(20.5) == {"queued": 1}
+    (bound,) = views(pod(NODE))
+    tally.observe(waiting, bound, 19.0)
+    assert tally.stuck(23.0) == {}
+    assert tally.stuck(25.0) == {"bound": 1}
+    assert tally.exceeded == dict.fromkeys(tally.exceeded, 0)
 
 
 def test_a_pod_first_seen_ready_does_not_count() -> None:
-    tally = StageTally()
+    tally = StageTally(BUILT_IN.stage_limits)
     (ready,) = views(pod(NODE, READY))
     tally.observe(None, ready, 0.0)
     assert not tally.on_the_way()

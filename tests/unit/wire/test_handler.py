@@ -29,6 +29,7 @@ class Answer:
         self.impersonation: list[tuple[bytes, bytes]] = []
         self.peer, self.certificate = "127.0.0.1", None
         self.flow = b""
+        self.arrived, self.streaming = 0.0, False
         self.status, self.text = 0, b""
 
     def respond(self, status: int, content_type: bytes, body: bytes, extra: bytes = b"") -> None:

@@ -1,11 +1,12 @@
 """SchedulerOverrides as they come in: stamped with who and until when, and held against the guards of the plane.
 
 A new one gets the end that follows from this server's clock, and the name of who made it. Refused, with what to change:
-one that lasts too long, one too many, one whose target or whose predecessor is not there, and one that cannot stand
-beside another (weights of the same Services, a capacity class of the same workload), whose name is told. One that
-reaches further than a person should alone says so in `spec.approval`, and holds only once another has approved it. One
-that nobody looked ahead for says so in `spec.preview`, and in its audit line (PREVIEW). All of it is judged in the
-transaction: whoever comes at the same time is planned again.
+one that lasts too long, one too many, one whose target or whose predecessor is not there, one that gives more than the
+target may use (`override_priority.py`), and one that cannot stand beside another (weights of the same Services, a
+capacity class or a priority of the same workload), whose name is told. One that reaches further than a person should
+alone (`override_reach.py`) says so in `spec.approval`, and holds only once another has approved it. One that nobody
+looked ahead for says so in `spec.preview`, and in its audit line (PREVIEW). All of it is judged in the transaction:
+whoever comes at the same time is planned again.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from collections.abc import Iterable
 
 import msgspec
 
+from fairlead.api.admission.override_priority import check_quotas, priority_for
+from fairlead.api.admission.override_reach import approval_of, nodes_of
 from fairlead.api.admission.plane_conditions import is_plane
 from fairlead.api.admission.step import AdmissionStep
 from fairlead.api.attempt import Attempt
@@ -27,15 +30,14 @@ from fairlead.model.kind import Json
 from fairlead.model.kinds import namespace, override_preview, planesettings
 from fairlead.model.kinds import scheduleroverride as kinds
 from fairlead.model.policy import plane_knobs
+from fairlead.model.policy.override_risks import moves
 from fairlead.model.views import (
     DAEMONSETS,
     DEPLOYMENTS,
     JOBS,
-    NODES,
     REPLICASETS,
     RESERVATIONS,
     STATEFULSETS,
-    Anything,
     ReplicaSet,
     SchedulerOverride,
 )
@@ -51,11 +53,10 @@ _SORTS = {
     "job": JOBS.name,
 }
 _override = msgspec.json.Decoder(SchedulerOverride).decode
-_anything = msgspec.json.Decoder(Anything).decode
 _sized = msgspec.json.Decoder(ReplicaSet).decode  # of any kind with spec.replicas
 #: bound: objects | workloads whose size one SchedulerOverride keeps | 422
 HELD_MAX = 500
-_STAMPED = ("expiresAt", "requestedBy", "approval")
+_STAMPED = ("expiresAt", "requestedBy", "approval", "priority")
 PREVIEW = "fairlead.dev/preview"  # annotation of the audit line: that nothing was foreseen, and why
 
 
@@ -88,6 +89,10 @@ def _admit(attempt: Attempt) -> None:
     _check_count(beside, int(knobs["activeMax"]), problems)
     _check_conflicts(wanted, beside, problems)
     _check_target(attempt, wanted, problems)
+    priority = priority_for(attempt, wanted, problems)
+    if priority is not None:
+        check_quotas(attempt, wanted, beside, _template(attempt, wanted), problems)
+        spec["priority"] = priority
     replaced = next((each for each in known if each not in beside), None)
     held = _sizes(attempt, wanted, replaced) if wanted.spec.changes.pause_expansion else []
     if len(held) > HELD_MAX:
@@ -98,7 +103,8 @@ def _admit(attempt: Attempt) -> None:
         )
     if problems:
         raise invalid(attempt.kind, attempt.key.name, problems)
-    spec["approval"] = _approval(attempt, wanted, knobs)
+    value = priority["value"] if priority is not None else 0
+    spec["approval"] = approval_of(attempt, wanted, value, knobs)
     if not spec["approval"]:
         del spec["approval"]
     else:
@@ -114,7 +120,8 @@ def _admit(attempt: Attempt) -> None:
 
 def _note_preview(attempt: Attempt, spec: Json) -> None:
     """It is never made up here; that there is none is said in the object and in the audit log."""
-    preview = spec["preview"] = spec.get("preview") or override_preview.skipped()
+    why = override_preview.NOT_SENT if moves(spec["changes"]) else override_preview.MOVES_NOTHING
+    preview = spec["preview"] = spec.get("preview") or override_preview.skipped(why)
     if preview["outcome"] != override_preview.MADE:
         attempt.annotations = {**attempt.annotations, PREVIEW: override_preview.told(preview)}
 
@@ -171,6 +178,11 @@ def _check_conflicts(wanted: SchedulerOverride, known: list[SchedulerOverride], 
                 "spec.changes.allowReservedCapacityClass",
                 f"{name} lets {each.spec.target} use class {theirs.allow_reserved_capacity_class} already: {end}",
             )
+        if changes.priority_class_name and theirs.priority_class_name and _meet(wanted, each):
+            problems.forbidden(
+                "spec.changes.priorityClassName",
+                f"{name} gives {each.spec.target} the priority of {theirs.priority_class_name} already: {end}",
+            )
         if changes.traffic_weights and theirs.traffic_weights and _meet(wanted, each):
             problems.forbidden(
                 "spec.changes.trafficWeights", f"{name} weighs the zones of {each.spec.target} already: {end}"
@@ -206,7 +218,7 @@ def _check_target(attempt: Attempt, wanted: SchedulerOverride, problems: Problem
     ):
         problems.not_found("spec.target", wanted.spec.target)
     elif sort in kinds.PLACES:
-        places = [each.metadata for each in _nodes(attempt)]
+        places = [each.metadata for each in nodes_of(attempt)]
         if not any(ledger.is_at(wanted.spec.target, each.name, each.labels) for each in places):
             label = ledger.PLACE_LABELS.get(sort)
             values = sorted({each.labels.get(label, "") if label else each.name for each in places} - {""})
@@ -224,32 +236,17 @@ def _instead(attempt: Attempt, resources: list[str], space: str) -> str:
     return f"; there are {', '.join(sorted(names)[:5])}" if names else ""
 
 
-def _nodes(attempt: Attempt) -> list[Anything]:
-    return [_anything(entry.data) for entry in attempt.read.list(NODES.name) if not is_stand_in(entry.data)]
-
-
-def _approval(attempt: Attempt, wanted: SchedulerOverride, knobs: plane_knobs.Numbers) -> str:
-    """Why a second person has to approve it; "": nobody has to."""
+def _template(attempt: Attempt, wanted: SchedulerOverride) -> Json | None:
+    """What pods of the target are made of, if it is one workload."""
     sort, name = kinds.split(wanted.spec.target)
-    if ledger.bears_on_placement(wanted):
-        nodes = [each.metadata for each in _nodes(attempt)]
-        closed = sum(ledger.closes(wanted, each.name, each.labels) for each in nodes)
-        if nodes and closed / len(nodes) > knobs["nodesShareMax"]:
-            limit = f"spec.overrides.nodesShareMax is {knobs['nodesShareMax']:g}"
-            return f"it closes {closed} of {len(nodes)} nodes, and {limit}"
-    if sort in (kinds.NAMESPACE, kinds.CLUSTER):
-        spaces = None if sort == kinds.CLUSTER else name or attempt.key.namespace
-        count = sum(
-            1
-            for resource in (DEPLOYMENTS.name, STATEFULSETS.name, DAEMONSETS.name)
-            for entry in attempt.read.list(resource)
-            if spaces is None or entry.key.namespace == spaces
-        )
-        if count > knobs["workloadsMax"]:
-            return (
-                f"it bears on {count} workloads, and spec.overrides.workloadsMax is {knobs['workloadsMax']:g}"
-            )
-    return ""
+    for resource in (
+        [_SORTS[sort]] if sort in _SORTS else list(_SORTS.values()) if sort in kinds.WORKLOADS else []
+    ):
+        entry = attempt.read.get(Key(resource, attempt.key.namespace, name))
+        if entry is not None and not is_stand_in(entry.data):
+            found: Json = (tree(entry).get("spec") or {}).get("template") or {}
+            return found
+    return None
 
 
 def _sizes(attempt: Attempt, wanted: SchedulerOverride, replaced: SchedulerOverride | None) -> list[Json]:
@@ -294,7 +291,10 @@ def _admit_approval(attempt: Attempt) -> None:
         if field in (old.get("spec") or {}) and field not in (new.get("spec") or {}):
             new["spec"] = {**(new.get("spec") or {}), field: old["spec"][field]}
     if is_plane(user):
+        _check_raised(attempt, new)
         return
+    if attempt.subresource:
+        _keep_metadata(new, old)
     status, before = new.get("status") or {}, old.get("status") or {}
     if status == before:
         return
@@ -320,6 +320,22 @@ def _admit_approval(attempt: Attempt) -> None:
     }
     others = [each for each in before.get("conditions") or () if each.get("type") != kinds.APPROVED]
     new["status"] = {**before, "conditions": [*others, approved]}
+
+
+def _keep_metadata(new: Json, old: Json) -> None:
+    """Who may approve may not say by the way whose the override is, what keeps it, or what it is called."""
+    for field in ("labels", "annotations", "finalizers", "ownerReferences"):
+        new["metadata"].pop(field, None)
+        if field in old["metadata"]:
+            new["metadata"][field] = old["metadata"][field]
+
+
+def _check_raised(attempt: Attempt, new: Json) -> None:
+    """No more at a time than it allows, whoever leads."""
+    raised = (new.get("status") or {}).get("raised") or ()
+    most = ((new.get("spec") or {}).get("changes") or {}).get("priorityReplicas") or 0
+    if len(raised) > most:
+        raise attempt.forbidden(f"it raises {most} replicas at a time, and {len(raised)} are named")
 
 
 def _approved(status: Json) -> Json | None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 
 from fairlead.api.desk import Desk
 from fairlead.api.plan import Context, Step
-from fairlead.api.subresources import approval, binding, eviction, finalize, log, scale, token
+from fairlead.api.subresources import approval, binding, eviction, finalize, log, node_metrics, scale, token
 from fairlead.api.verbs.get import get
 from fairlead.api.verbs.patch import patch
 from fairlead.api.verbs.update import update
@@ -26,10 +26,11 @@ VERBS: Mapping[str, Mapping[str, Verb]] = {
     "eviction": {"create": eviction.create},
     "finalize": {"update": finalize.update},
     "log": {"get": log.get},
+    "metrics": {"get": node_metrics.get},
     "token": {"create": token.create},
 }
 # Those that answer with text, whatever form of objects a client would accept.
-TEXTS = frozenset({"log"})
+TEXTS = frozenset({"log", "metrics"})
 # The object that is exchanged at the address: (group, version, kind); the parent's own where it is absent.
 BODIES: Mapping[str, tuple[str, str, str]] = {
     "scale": ("autoscaling", "v1", "Scale"),

@@ -13,6 +13,7 @@ from fairlead.model.kind import Json
 MADE, FAILED, TOO_SLOW, SKIPPED = "Made", "Failed", "TooSlow", "Skipped"
 OUTCOMES = (MADE, FAILED, TOO_SLOW, SKIPPED)
 NOT_SENT = "whoever made it sent none"
+MOVES_NOTHING = "it moves nothing"
 #: bound: objects | workloads or zones that the preview of a SchedulerOverride lists | 422
 LISTED_MAX = 20
 #: bound: objects | bytes of a text in the preview of a SchedulerOverride | 422

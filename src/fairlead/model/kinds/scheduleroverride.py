@@ -34,10 +34,13 @@ EXPIRES_AFTER_SECONDS_MIN = 1.0
 NAMED_MAX = 64
 #: bound: objects | replicas that one SchedulerOverride lets use a capacity class | 422
 RESERVED_REPLICAS_MAX = 32
+#: bound: objects | replicas whose priority one SchedulerOverride raises at a time | 422
+PRIORITY_REPLICAS_MAX = 32
 #: bound: objects | bytes of a SchedulerOverride's reason, owner or ticket | 422
 TEXT_MAX = 1024
 #: bound: objects | a zone's weight in a SchedulerOverride | 422
 WEIGHT_MAX = 100
+NEVER = "Never"  # a preemptionPolicy
 _NANOSECONDS = 1e9
 _PLACES_IN_TURN = "narrow it to a workload or the namespace, or make it in the namespace kube-system"
 
@@ -57,6 +60,8 @@ def _defaults(override: Json) -> None:
     changes = part(part(override, "spec"), "changes")
     if changes.get("allowReservedCapacityClass") and changes.get("reservedReplicas") is None:
         changes["reservedReplicas"] = 1
+    if changes.get("priorityClassName") and changes.get("priorityReplicas") is None:
+        changes["priorityReplicas"] = 1
 
 
 def _validate(override: Json, problems: Problems) -> None:
@@ -153,7 +158,7 @@ def _validate_changes(spec: Json, problems: Problems) -> None:
     if not any(changes.values()):
         problems.required(at, f"say what changes: {', '.join((*PAUSES, *AVOIDS))}, cordon, drain and others")
     is_place = sort in PLACES
-    for field in (*PAUSES, *AVOIDS, "allowReservedCapacityClass", "trafficWeights"):
+    for field in (*PAUSES, *AVOIDS, "allowReservedCapacityClass", "trafficWeights", "priorityClassName"):
         if is_place and changes.get(field) and field != "pauseRepair":
             problems.invalid(
                 f"{at}.{field}", changes[field], "is about workloads; this one's target is a place"
@@ -172,6 +177,7 @@ def _validate_changes(spec: Json, problems: Problems) -> None:
                 problems.invalid(f"{at}.{field}[{index}]", name, text)
     _validate_avoided_nodes(changes, problems)
     _validate_class(changes, problems)
+    _validate_priority(changes, sort, problems)
     _validate_weights(changes, problems)
     _validate_approval(changes, problems)
 
@@ -199,6 +205,25 @@ def _validate_class(changes: Json, problems: Problems) -> None:
         problems.invalid(
             "spec.changes.reservedReplicas", replicas, f"must be between 1 and {RESERVED_REPLICAS_MAX}"
         )
+
+
+def _validate_priority(changes: Json, sort: str, problems: Problems) -> None:
+    name, replicas = changes.get("priorityClassName"), changes.get("priorityReplicas")
+    policy, at = changes.get("preemptionPolicy"), "spec.changes"
+    if not name:
+        if replicas is not None or policy:
+            problems.required(f"{at}.priorityClassName", "say which PriorityClass these replicas get")
+        return
+    for text in name_problems("subdomain", name):
+        problems.invalid(f"{at}.priorityClassName", name, text)
+    if sort == CLUSTER:
+        told = "puts some before others: target a workload or a namespace"
+        problems.invalid(f"{at}.priorityClassName", name, told)
+    if replicas is not None and not 1 <= replicas <= PRIORITY_REPLICAS_MAX:
+        told = f"must be between 1 and {PRIORITY_REPLICAS_MAX}"
+        problems.invalid(f"{at}.priorityReplicas", replicas, told)
+    if policy and policy != NEVER:
+        problems.unsupported(f"{at}.preemptionPolicy", policy, (NEVER,))
 
 
 def _validate_weights(changes: Json, problems: Problems) -> None:
@@ -248,6 +273,8 @@ def changed_fields(spec: Json) -> list[str]:
         told.append("avoidNodes")
     if changes.get("allowReservedCapacityClass"):
         told.append(f"{changes.get('reservedReplicas') or 1}x{changes['allowReservedCapacityClass']}")
+    if changes.get("priorityClassName"):
+        told.append(f"priority={changes['priorityClassName']}x{changes.get('priorityReplicas') or 1}")
     if changes.get("trafficWeights"):
         told.append(
             "traffic="

@@ -12,7 +12,8 @@ from fairlead.model.kind import Json
 
 
 class Control(NamedTuple):
-    """`command` is how it is made with one line; `left`: what its end does not undo."""
+    """`command` is how it is made with one line; `left`: what its end does not undo; `moves`: pods or room for them
+    may change place because of it, which is worth looking ahead for."""
 
     fields: tuple[str, ...]
     name: str
@@ -20,6 +21,7 @@ class Control(NamedTuple):
     risk: str
     left: str
     command: str
+    moves: bool
 
 
 _FOR = '--for 30m --reason "..."'
@@ -31,6 +33,7 @@ CONTROLS = (
         "load that grows meets the size of now",
         "",
         f"fairlead override pause autoscaler deployment/NAME {_FOR}",
+        False,
     ),
     Control(
         ("pauseExpansion",),
@@ -39,6 +42,7 @@ CONTROLS = (
         "load that grows meets the size of now; workloads made meanwhile stay empty",
         "",
         f"fairlead override pause expansion deployment/NAME {_FOR}",
+        False,
     ),
     Control(
         ("pauseRollout",),
@@ -47,6 +51,7 @@ CONTROLS = (
         "two versions run beside each other for longer; a fix waits as well",
         "",
         f"fairlead override pause rollout deployment/NAME {_FOR}",
+        False,
     ),
     Control(
         ("pauseRepair",),
@@ -55,6 +60,7 @@ CONTROLS = (
         "replicas on nodes that are really gone are not replaced",
         "",
         f"fairlead override pause repair deployment/NAME {_FOR}",
+        False,
     ),
     Control(
         ("avoidZones", "avoidPools", "avoidNodes"),
@@ -63,6 +69,7 @@ CONTROLS = (
         "capacity is stranded there, and the rest may be overloaded",
         "pods that were placed elsewhere stay there",
         f"fairlead override avoid deployment/NAME zone/ZONE {_FOR}",
+        True,
     ),
     Control(
         ("allowReservedCapacityClass",),
@@ -71,6 +78,16 @@ CONTROLS = (
         "what the class is kept for may not find room",
         "pods that run there go on, and are listed as residue",
         f"fairlead override capacity deployment/NAME CLASS --replicas 2 {_FOR}",
+        True,
+    ),
+    Control(
+        ("priorityClassName",),
+        "priority",
+        "a number of replicas of the target is placed with the priority of a PriorityClass; all, if that is lower",
+        "pods of others are pushed out, or wait for longer",
+        "pods that were placed so stay until somebody of higher priority needs the room",
+        f"fairlead override priority deployment/NAME CLASS --replicas 2 {_FOR}",
+        True,
     ),
     Control(
         ("cordon",),
@@ -79,6 +96,7 @@ CONTROLS = (
         "the rest may be overloaded",
         "",
         f"fairlead override cordon zone/NAME {_FOR}",
+        True,
     ),
     Control(
         ("drain",),
@@ -87,6 +105,7 @@ CONTROLS = (
         "disruption, and pressure on what is left",
         "pods do not move back",
         f"fairlead override drain pool/NAME {_FOR}",
+        True,
     ),
     Control(
         ("approveRepair",),
@@ -95,6 +114,7 @@ CONTROLS = (
         "useful progress of that pod is deleted",
         "the pod is gone",
         f"fairlead override approve-repair pod/NAME {_FOR}",
+        True,
     ),
     Control(
         ("trafficWeights",),
@@ -103,6 +123,7 @@ CONTROLS = (
         "overload of the zones that get more; data may be far from who reads it",
         "connections that are open stay where they are",
         f"fairlead override traffic deployment/NAME zone-a=0 {_FOR}",
+        True,
     ),
 )
 
@@ -110,3 +131,8 @@ CONTROLS = (
 def controls_of(changes: Json) -> list[Control]:
     """Those that an override uses, in the order of the table."""
     return [each for each in CONTROLS if any(changes.get(field) for field in each.fields)]
+
+
+def moves(changes: Json) -> bool:
+    """Whether pods, or room for them, may change place because of these; what holds still moves nothing."""
+    return any(each.moves for each in controls_of(changes))

@@ -2,7 +2,7 @@
 
 The one table behind the kind's validation, the documentation and what the plane works with (`control/settings.py`).
 Durations are plain numbers of seconds, fractions allowed. Sections with names below them (`queues`, `controllers`,
-`retries`) are read in three layers: built in, the entry `default`, the entry of the name itself.
+`retries`, `stages`) are read in three layers: built in, the entry `default`, the entry of the name itself.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from typing import NamedTuple
 from fairlead.core.problems import Problems
 from fairlead.model.kind import Json
 from fairlead.model.names import name_problems
+from fairlead.model.reasons import READY
+from fairlead.model.stages import STAGES
 
 NAME = "default"  # the only PlaneSettings there is
 # Who `queues` and `controllers` may name: the roster, and the hollow nodes. A test compares it with them.
@@ -54,6 +56,7 @@ CONTROLLERS = (
     "taint-eviction",
     "viewer-role",
 )
+TIMED_STAGES = STAGES[: STAGES.index(READY)]  # those a pod passes on its way
 EFFECTS = ("bind", "change", "changeScale", "changeStatus", "create", "delete", "finalize")
 
 Numbers = dict[str, float]
@@ -119,7 +122,16 @@ SECTIONS: dict[str, Section] = {
         ),
         ordered=(("openSeconds", "openMaxSeconds"),),
     ),
-    "writeLoops": Section((Knob("repeatsMax", 20, 0, 1_000_000), Knob("windowSeconds", 60.0, 1.0, 86400.0))),
+    "writeLoops": Section(
+        (
+            Knob("repeatsMax", 20, 0, 1_000_000),
+            Knob("windowSeconds", 60.0, 1.0, 86400.0),
+            Knob("turnsMax", 3, 0, 1000),
+            Knob("invalidMax", 10, 0, 1_000_000),
+            Knob("turnsWindowSeconds", 600.0, 1.0, 86400.0),
+        )
+    ),
+    "monitors": Section((Knob("commitsPerSecondMax", 200, 0, 1_000_000),)),
     "loop": Section(
         (
             Knob("resyncSeconds", 300.0, 1.0, _MONTH),
@@ -159,7 +171,9 @@ SECTIONS: dict[str, Section] = {
             Knob("secondsMax", 14_400.0, 1.0, 86400.0),
             Knob("activeMax", 50, 1, 1000),
             Knob("nodesShareMax", 0.34, 0.0, 1.0),
+            Knob("capacityShareMax", 0.34, 0.0, 1.0),
             Knob("workloadsMax", 20, 0, 1_000_000),
+            Knob("priorityMax", 1_000_000, 0, 1_000_000_000),
         ),
     ),
     "autoscaling": Section(
@@ -178,6 +192,13 @@ SECTIONS: dict[str, Section] = {
             Knob("everySeconds", 20.0, 1.0, 86400.0),
             Knob("endedPodsMax", 12_500, 0, 100_000_000),
         ),
+    ),
+    "stages": Section((Knob("limitSeconds", 60.0, 0.1, _MONTH),), TIMED_STAGES),
+    "health": Section(
+        (
+            Knob("mirrorBehindSeconds", 10.0, 0.1, 86400.0),
+            Knob("controllerBehindSeconds", 60.0, 0.1, 86400.0),
+        )
     ),
 }
 

@@ -110,6 +110,14 @@ class OverrideChanges(View, frozen=True):
     drain: bool = False
     approve_repair: OverrideApproval | None = None
     traffic_weights: tuple[OverrideWeight, ...] = ()
+    priority_class_name: str = ""
+    priority_replicas: int = 1
+    preemption_policy: str = ""
+
+
+class OverridePriority(View, frozen=True):
+    value: int = 0
+    preemption_policy: str = ""
 
 
 class SchedulerOverrideSpec(View, frozen=True):
@@ -123,6 +131,7 @@ class SchedulerOverrideSpec(View, frozen=True):
     replaces: str = ""
     requested_by: str = ""
     approval: str = ""
+    priority: OverridePriority | None = None
     changes: OverrideChanges = OverrideChanges()
 
 
@@ -134,6 +143,12 @@ class OverrideHeld(View, frozen=True):
     namespace: str = ""
 
 
+class OverrideRaised(View, frozen=True):
+    namespace: str
+    name: str
+    uid: str
+
+
 class SchedulerOverrideStatus(View, frozen=True):
     observed_generation: int = 0
     active: bool = False
@@ -143,6 +158,7 @@ class SchedulerOverrideStatus(View, frozen=True):
     held: tuple[OverrideHeld, ...] = ()
     residue: tuple[str, ...] = ()
     reserved: tuple[str, ...] = ()
+    raised: tuple[OverrideRaised, ...] = ()
 
 
 class SchedulerOverride(View, frozen=True):
@@ -196,6 +212,34 @@ class EvidencePolicy(View, frozen=True):
     status: EvidencePolicyStatus = EvidencePolicyStatus()
 
 
+class RecordingRule(View, frozen=True):
+    """Empty: any."""
+
+    level: str = "Full"
+    controllers: tuple[str, ...] = ()
+    failed: bool | None = None
+    min_priority: int | None = None
+    names: tuple[str, ...] = ()
+    namespaces: tuple[str, ...] = ()
+    resources: tuple[str, ...] = ()
+    when: tuple[str, ...] = ()
+
+
+class RecordingPolicySpec(View, frozen=True):
+    bytes_max: int = 0  # 0: as much as is built in
+    raise_minutes: int = 15
+    rules: tuple[RecordingRule, ...] = ()
+    settled_percent: int = 100
+
+
+class RecordingPolicy(View, frozen=True):
+    metadata: Meta
+    spec: RecordingPolicySpec = RecordingPolicySpec()
+
+
+RECORDING_POLICIES = Resource(
+    "recordingpolicies.fairlead.dev", "fairlead.dev/v1", "RecordingPolicy", RecordingPolicy
+)
 PLANE_SETTINGS = Resource("planesettings.fairlead.dev", "fairlead.dev/v1", "PlaneSettings", PlaneSettings)
 EVIDENCE_POLICIES = Resource(
     "evidencepolicies.fairlead.dev", "fairlead.dev/v1", "EvidencePolicy", EvidencePolicy

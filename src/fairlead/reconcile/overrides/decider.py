@@ -5,6 +5,7 @@ controllers see it (as `plane_settings.py` has it). A condition names the plane 
 changes with the leader only): who comes to lead looks at all of them, and the condition begins anew. A controller that
 this plane does not run leaves its condition False, and `SchedulerOverrideObserved` with it.
 
+    while it holds   it names the pods that it raises (`raising.py`)
     before its end   a warning tells what changes back
     after its end    what it left is looked for until nothing is left (`residue.py`), then it is kept for a day
     removed          an Event tells what it left, and again when that changes
@@ -45,6 +46,7 @@ from fairlead.model.views import (
     Reservation,
     SchedulerOverride,
 )
+from fairlead.reconcile.overrides.raising import raised_pods, raising
 from fairlead.reconcile.overrides.residue import made_for, residue_of
 from fairlead.reconcile.overrides.telling import affected_by, undo_plan
 
@@ -57,7 +59,7 @@ _WARN_SECONDS, _WARN_SHARE = 300.0, 0.1
 
 def override_decider(runs: Iterable[str]) -> Decider:
     """`runs`: the controllers of this plane, by name."""
-    keeper = _Keeper(frozenset(runs))
+    keeper = _Keeper(frozenset((*runs, NAME)))
     return Decider(
         name=NAME,
         reads=(OVERRIDES, LEASES, PODS, RESERVATIONS),
@@ -65,6 +67,7 @@ def override_decider(runs: Iterable[str]) -> Decider:
             Wake(OVERRIDES, itself),
             Wake(RESERVATIONS, _of_reservation),
             Wake(PODS, each_of(OVERRIDES, _has_residue), when=ENDED | GONE, among=OVERRIDES),
+            Wake(PODS, raising, among=OVERRIDES),
         ),
         decide=keeper.decide,
     )
@@ -107,6 +110,7 @@ class _Keeper:
             affected_controllers=affected,
             conditions=(*approved, *conditions),
             undo_plan=tuple(undo_plan(found)),
+            raised=raised_pods(view, found) if ledger.is_active(found, now) else (),
             residue=left,
         )
         status = ensure_status(NAME, OVERRIDES, found, wanted, ("active",))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fairlead.ledger import override as ledger
+from fairlead.ledger.priority import bears_on_priority
 from fairlead.model.kinds.scheduleroverride import split
 from fairlead.model.views import SchedulerOverride
 
@@ -26,8 +27,14 @@ def affected_by(override: SchedulerOverride) -> tuple[str, ...]:
         found += ["release", "repair", "taint-eviction"]
     if changes.approve_repair is not None:
         found.append("repair")
-    if ledger.bears_on_placement(override) or changes.allow_reserved_capacity_class:
+    if (
+        ledger.bears_on_placement(override)
+        or changes.allow_reserved_capacity_class
+        or bears_on_priority(override)
+    ):
         found.append("scheduler")
+    if bears_on_priority(override):
+        found.append("overrides")  # which names those whom it raises
     if changes.drain:
         found.append("override-drain")
     if changes.allow_reserved_capacity_class:
@@ -59,6 +66,11 @@ def undo_plan(override: SchedulerOverride) -> Iterator[str]:
     if changes.allow_reserved_capacity_class:
         class_, count = changes.allow_reserved_capacity_class, changes.reserved_replicas
         yield f"reservations in class {class_} (at most {count}) end; pods that run there are listed as residue"
+    if changes.priority_class_name:
+        yield (
+            f"pods of {target} have their own priority again; those that were placed with that of"
+            f" {changes.priority_class_name} stay until somebody above their own needs the room"
+        )
     if changes.approve_repair is not None:
         yield f"pod {changes.approve_repair.name} is left to people again, if it is still there"
     if changes.traffic_weights:

@@ -14,7 +14,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Protocol, assert_never
+from typing import Any, Protocol, assert_never
 
 from fairlead.agent import contract as c
 from fairlead.agent.machine import Agent
@@ -22,6 +22,7 @@ from fairlead.cache.events import Mirrored, MirrorEvent
 from fairlead.port.driving import Follow, ListAll, WakeAt
 from fairlead.runtime.driving import Driver
 from fairlead.runtime.remote.api import Remote
+from fairlead.wire.rated_log import RatedLog
 
 log = logging.getLogger("fairlead.agent")
 
@@ -56,6 +57,7 @@ class AgentDriver:
         self._keep = keep
         self._processes: Processes | None = None
         self._driver = Driver(asyncio.get_running_loop(), agent, self._carry_out, clock, failed)
+        self._acts = RatedLog(log, "pods")
         self._attended: dict[tuple[str, str, str], asyncio.Task[None]] = {}
         self._extended: c.Extend | None = None
 
@@ -111,10 +113,28 @@ class AgentDriver:
                 case c.Extend():
                     self._extended = instruction
                     self._processes.carry_out(instruction)
-                case c.Open() | c.Start() | c.Stop() | c.Refresh() | c.Close() | c.LiftDeadline() | c.Probe():
+                case c.Open() | c.Start() | c.Stop() | c.Close():
+                    self._tell_act(instruction)
+                    self._processes.carry_out(instruction)
+                case c.Refresh() | c.LiftDeadline() | c.Probe():
                     self._processes.carry_out(instruction)
                 case _:
                     assert_never(instruction)
+
+    def _tell_act(self, act: c.Open | c.Start | c.Stop | c.Close) -> None:
+        """What is done to the processes of a pod, as a line of the log."""
+        if not self._acts.has_room():
+            return
+        node, verb = self.agent.settings.name, type(act).__name__.lower()
+        work = self.agent.works.get(act.uid)
+        view = work.view if work is not None else None
+        pod = f"pods/{view.metadata.namespace}/{view.metadata.name}" if view is not None else "pods"
+        fields: dict[str, Any] = {"node": node, "uid": act.uid, "object": pod, "verb": verb}
+        if isinstance(act, c.Start):
+            fields |= {"container": act.run.name, "attempt": act.run.attempt}
+        elif isinstance(act, c.Stop):
+            fields |= {"container": act.container, "graceSeconds": act.grace_seconds}
+        self._acts.write(f"node {node}: {verb} {pod}", fields)
 
     async def _ask(self, ask: c.Ask) -> None:
         outcome = await self._remote.ask(ask.request)

@@ -2,6 +2,7 @@
 
     GET /logs/NAMESPACE/POD/CONTAINER?uid=UID&...    text, as PodLogOptions of Kubernetes ask for it
     GET /stats                                       `port/usage.py` as JSON
+    GET /metrics                                     `runtime/metrics/agent.py`, as Prometheus reads it
 
 Made by `process.py`; asked by `runtime/server/node_connections.py` in the plane. Only the plane may ask: it shows a
 certificate with its name, signed by the authority the agent trusts. The endpoint's own certificate is signed by itself
@@ -14,7 +15,7 @@ import asyncio
 import logging
 import os
 import ssl
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any, Protocol, cast
@@ -27,10 +28,11 @@ from fairlead.core import codec
 from fairlead.core.errors import BadRequest, OperatorError
 from fairlead.core.times import parse_time
 from fairlead.model.marks import NODE_CERTIFICATE, NODE_ENDPOINT
-from fairlead.port.usage import NODE_STATS, NodeUsage
+from fairlead.port.usage import NODE_METRICS, NODE_STATS, NodeUsage
 from fairlead.runtime.clock import Clock
 from fairlead.runtime.credentials.identity import PLANE_NAME
 from fairlead.runtime.credentials.kubeconfig import server_url
+from fairlead.runtime.metrics.contract import CONTENT_TYPE, MetricSample, exposition
 from fairlead.runtime.node import certificate as node_certificate
 from fairlead.wire.exchange import Exchange
 from fairlead.wire.listener import Listener
@@ -63,6 +65,7 @@ class NodeEndpoint:
         loop = asyncio.get_running_loop()
         self._source: Source | None = None
         self._measured: Callable[[NodeUsage], None] = lambda usage: None
+        self._samples: Callable[[], Iterable[MetricSample]] = lambda: ()
         self._authority = authority
         self._clock = clock
         self._listener = Listener(loop, self._handle, _refuse, _reads_no_body, ENDPOINT_CONNECTIONS_MAX)
@@ -71,9 +74,15 @@ class NodeEndpoint:
         self._sampling = asyncio.Lock()
         self._sampler: asyncio.Task[None] | None = None
 
-    def serve(self, source: Source, measured: Callable[[NodeUsage], None] = lambda usage: None) -> None:
-        """From now on there is something to tell. `measured` hears of it at intervals, whether anybody asks or not."""
-        self._source, self._measured = source, measured
+    def serve(
+        self,
+        source: Source,
+        measured: Callable[[NodeUsage], None] = lambda usage: None,
+        samples: Callable[[], Iterable[MetricSample]] = lambda: (),
+    ) -> None:
+        """From now on there is something to tell. `measured` hears of usage at intervals, whether anybody asks or not;
+        `samples` are for /metrics."""
+        self._source, self._measured, self._samples = source, measured, samples
         self._sampler = asyncio.create_task(self._sample_for_ever(source))
 
     async def listen(self, host: str, port: int, directory: Path) -> dict[str, str]:
@@ -113,6 +122,8 @@ class NodeEndpoint:
                 _refuse(exchange, 503, "the agent has just started and is looking what runs here")
             elif path == NODE_STATS:
                 self._streams.start(exchange, self._tell_usage(exchange, self._source))
+            elif path == NODE_METRICS:
+                exchange.respond(200, CONTENT_TYPE.encode(), exposition(self._samples()))
             else:
                 self._tell_logs(exchange, path, query, self._source)
         except LookupError as error:
@@ -126,7 +137,7 @@ class NodeEndpoint:
     def _tell_logs(self, exchange: Exchange, path: str, query: Mapping[str, str], source: Source) -> None:
         parts = path.split("/")
         if len(parts) != 5 or parts[1] != "logs" or not query.get("uid"):
-            raise BadRequest("there is /logs/NAMESPACE/POD/CONTAINER?uid=UID and /stats")
+            raise BadRequest("there is /logs/NAMESPACE/POD/CONTAINER?uid=UID, /stats and /metrics")
         if self._streams.full:
             _refuse(
                 exchange, 429, f"{NODE_STREAMS_MAX} logs are being read here, which is the most at a time"

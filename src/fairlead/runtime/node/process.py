@@ -25,6 +25,7 @@ from fairlead.model.marks import DRIVER, HOSTNAME
 from fairlead.port.driving import Stepped
 from fairlead.runtime import logs
 from fairlead.runtime.clock import Clock, ClockStep, follow_wall_clock
+from fairlead.runtime.metrics.agent import agent_samples
 from fairlead.runtime.node import locks as node_locks
 from fairlead.runtime.node import machine_facts
 from fairlead.runtime.node.driver import AgentDriver
@@ -48,7 +49,7 @@ def run(settings: AgentSettings) -> int:
     """Until told to leave. Returns the exit code."""
     lock = node_locks.hold(settings.data_dir, settings.name)
     try:
-        logs.set_up(settings.data_dir)
+        logs.set_up(settings.data_dir, settings.log_format)
         clock = Clock()
         address, prefix = address_of(settings.connection.server, tls_of(settings.connection), clock)
         token: Callable[[], str] = lambda: settings.connection.token  # noqa: E731 - one of two
@@ -98,7 +99,11 @@ class _Process:
         processes = ProcessDriver(settings.data_dir, self._clock, driver.tell, isolation, settings.hidden)
         await driver.start(processes, kept.load())
         if endpoint is not None:
-            endpoint.serve(processes, lambda usage: driver.tell(Measured(usage, self._clock())))
+            endpoint.serve(
+                processes,
+                lambda usage: driver.tell(Measured(usage, self._clock())),
+                lambda: agent_samples(agent, proxy, self._clock()),
+            )
         log.info(
             "node %s works for %s, limits by %s", settings.name, settings.connection.server, processes.limits
         )

@@ -39,7 +39,7 @@ class _Flow:
 
 class Relay:
     __slots__ = (
-        "_buffer", "_client", "_ended", "_flows", "_loop", "_retried", "_server", "_timer", "_untried",
+        "_buffer", "_client", "_ended", "_flows", "_loop", "_retried", "_server", "_timer", "_unserved", "_untried",
     )  # fmt: skip
 
     def __init__(
@@ -49,12 +49,14 @@ class Relay:
         client: socket.socket,
         backends: Iterable[Backend],
         retried: Callable[[], None],
+        unserved: Callable[[], None],
         ended: Callable[[Relay], None],
     ) -> None:
-        """`buffer` is shared by all relays of a loop: nothing stays in it between two callbacks."""
+        """`retried`: a backend did not take it; `unserved`: none did, and the client is told so by a reset. `buffer` is
+        shared by all relays of a loop: nothing stays in it between two callbacks."""
         self._loop, self._buffer, self._client = loop, buffer, client
         self._untried = list(reversed(tuple(backends)))
-        self._retried, self._ended = retried, ended
+        self._retried, self._unserved, self._ended = retried, unserved, ended
         self._server: socket.socket | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._flows: tuple[_Flow, ...] = ()
@@ -82,6 +84,7 @@ class Relay:
                 self._timer = self._loop.call_later(CONNECT_SECONDS, self._next)
                 return
             self._drop_server()
+        self._unserved()
         self.reset()
 
     def _connected(self) -> None:

@@ -18,7 +18,8 @@ from __future__ import annotations
 import asyncio
 import errno
 import socket
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 
 from fairlead.agent.contract import Route
 from fairlead.agent.turns import Turns
@@ -42,13 +43,23 @@ _NOBODYS = "127.95.255.254"  # neither a pod's address nor a Service's
 SocketAddress = tuple[str, int]
 
 
+class ServiceCounts:
+    """Of one port of one Service: connections, and those that nobody took, with endpoints or without."""
+
+    __slots__ = ("accepted", "no_endpoint", "unanswered")
+
+    def __init__(self) -> None:
+        self.accepted = self.no_endpoint = self.unanswered = 0
+
+
 class _Listener:
-    __slots__ = ("route", "socket", "turns")
+    __slots__ = ("counts", "route", "socket", "turns")
 
     def __init__(self, route: Route) -> None:
         self.route = route
         self.socket: socket.socket | None = None  # None: it could not be bound yet
         self.turns = Turns(route.backends)
+        self.counts = ServiceCounts()
 
     def lead(self, route: Route) -> None:
         self.route = route
@@ -89,6 +100,12 @@ class ServiceProxy:
     def listening(self) -> tuple[SocketAddress, ...]:
         """What is served here, rather than by another agent of this machine."""
         return tuple(sorted(place for place, each in self._listeners.items() if each.socket is not None))
+
+    def counts(self) -> Iterator[tuple[str, ServiceCounts]]:
+        """By Service and port, of those that had a connection since their route came."""
+        for each in self._listeners.values():
+            if each.counts.accepted:
+                yield each.route.service, each.counts
 
     def serve(self, routes: Iterable[Route]) -> None:
         """These are all routes from now on."""
@@ -202,9 +219,11 @@ class ServiceProxy:
         client.setblocking(False)
         client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.accepted += 1
+        listener.counts.accepted += 1
         backends = listener.turns.next()
         self.refused += not backends
-        relay = Relay(self._loop, self._buffer, client, backends, self._passed_over, self._ended)
+        unserved = partial(_count_unserved, listener.counts, has_backends=bool(backends))
+        relay = Relay(self._loop, self._buffer, client, backends, self._passed_over, unserved, self._ended)
         self._relays.add(relay)
         if len(self._relays) >= self._connections_max:
             self._rest()
@@ -231,6 +250,13 @@ class ServiceProxy:
         for listener in self._listeners.values():
             if listener.socket is not None:
                 self._loop.add_reader(listener.socket, self._acceptable, listener)
+
+
+def _count_unserved(counts: ServiceCounts, *, has_backends: bool) -> None:
+    if has_backends:
+        counts.unanswered += 1
+    else:
+        counts.no_endpoint += 1
 
 
 def _is_free_elsewhere(port: int) -> bool:

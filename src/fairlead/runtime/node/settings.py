@@ -31,6 +31,7 @@ class AgentSettings:
     address: str = "127.0.0.1"
     endpoint_port: int = 0
     hidden: tuple[Path, ...] = ()
+    log_format: str = "text"
 
 
 @dataclass(frozen=True, slots=True)

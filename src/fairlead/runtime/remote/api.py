@@ -99,9 +99,10 @@ class Remote:
             lines = f"impersonate-user: {impersonating}\r\nimpersonate-group: {MASTERS}\r\n"
             self._fixed += lines.encode("ascii")
 
-    async def ask(self, request: Request) -> Outcome:
+    async def ask(self, request: Request, traceparent: str = "") -> Outcome:
+        """`traceparent`: the span that the request is part of."""
         try:
-            answer = await self._send(request)
+            answer = await self._send(request, traceparent)
         except NotSent as error:
             return Refused(503, "ServiceUnavailable", str(error), "later")
         except Broken as error:
@@ -230,9 +231,11 @@ class Remote:
             return Expired(now, attempt) if status.code == 410 else Broke(status.message, now, attempt)
         return Framed(frame.type, _entry(resource, frame.object), now, attempt)
 
-    async def _send(self, request: Request) -> HttpAnswer:
+    async def _send(self, request: Request, traceparent: str = "") -> HttpAnswer:
         method, target = request_target(request)
         headers = self._headers()
+        if traceparent:
+            headers += b"traceparent: " + traceparent.encode("ascii") + b"\r\n"
         if request.body:
             headers += b"content-type: " + request.content_type.encode("ascii") + b"\r\n"
         try:

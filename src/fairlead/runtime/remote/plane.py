@@ -18,6 +18,7 @@ from functools import partial
 from typing import assert_never
 
 from fairlead.cache.events import Expired, Listed, ListFailed, Marked, Mirrored, MirrorEvent
+from fairlead.cache.lag import MirrorLag
 from fairlead.cache.mirror import MirrorPhase
 from fairlead.control.instructions import (
     Answers,
@@ -35,9 +36,11 @@ from fairlead.model.key import Key
 from fairlead.model.policy import evidence_rows
 from fairlead.model.views import EVIDENCE_POLICIES, Resource, View
 from fairlead.port.driving import Follow, ListAll, Stepped, WakeAt
+from fairlead.runtime.acts import ActLog
 from fairlead.runtime.clock import ClockStep
 from fairlead.runtime.driving import Driver
 from fairlead.runtime.remote.api import Remote
+from fairlead.runtime.tracing.tracer import Tracer
 from fairlead.store.contract import Entry
 
 log = logging.getLogger("fairlead.agent")
@@ -64,6 +67,7 @@ class RemotePlaneDriver:
         clock: Callable[[], float],
         failed: Callable[[BaseException], None],
         record: Callable[[Sequence[Record]], None] = lambda records: None,
+        tracer: Tracer | None = None,
     ) -> None:
         self.plane = plane
         self._remote = remote
@@ -73,6 +77,8 @@ class RemotePlaneDriver:
         self._loop = asyncio.get_running_loop()
         self._unlisted: dict[str, str] = {}  # resources that could not be listed, and why
         self._driver = Driver(self._loop, plane, self._carry_out, clock, failed)
+        self._acts = ActLog()
+        self._tracer = tracer
 
     def start(self) -> None:
         self._driver.start()
@@ -81,16 +87,34 @@ class RemotePlaneDriver:
         """The wall clock was set."""
         self._driver.tell(Stepped(step.ahead_seconds, str(step), self._clock()))
 
+    def lags(self) -> dict[str, MirrorLag]:
+        """How far each mirror is behind, as far as can be known from here: the newest revision that was heard of may be
+        of another resource, and a watch that is silent may have nothing to tell."""
+        now = self._clock()
+        return {
+            resource: MirrorLag(
+                mirror.behind if mirror.unfollowed_since else 0,
+                max(0.0, now - mirror.unfollowed_since) if mirror.unfollowed_since else 0.0,
+                mirror.trouble,
+            )
+            for resource, mirror in self.plane.mirrors.items()
+        }
+
     async def stop(self) -> None:
+        self._carry_out(self.plane.end_term())
         await self._driver.stop()
 
     # Carrying out
 
     def _carry_out(self, instructions: tuple[PlaneInstruction, ...]) -> None:
         records: list[Record] = []
+        self._acts.noticed(self.plane)
         for instruction in instructions:
             if isinstance(instruction, Record):
                 records.append(instruction)
+                self._acts.decided(instruction)
+                if self._tracer is not None:
+                    self._tracer.decided(instruction)
                 continue
             if records:
                 self._record(records)
@@ -133,7 +157,13 @@ class RemotePlaneDriver:
             task.cancel()
 
     async def _call(self, call: Call) -> None:
-        outcome = await self._remote.ask(call.request)
+        traceparent = ""
+        if self._tracer is not None:
+            self._tracer.called(call)
+            traceparent = self._tracer.traceparent_of(call.call)
+        outcome = await self._remote.ask(call.request, traceparent)
+        if self._tracer is not None:
+            self._tracer.replied(call.call, outcome)
         self._driver.tell(Answers((Replied(call.call, outcome, self._clock(), self._driver.chance()),)))
 
     # Mirrors

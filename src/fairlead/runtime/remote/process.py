@@ -16,12 +16,14 @@ import logging
 import os
 import signal
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import uvloop
 
 from fairlead import __version__
 from fairlead.api.admission.plane_conditions import PLANE
+from fairlead.control.diagnosis import Check, diagnose
 from fairlead.control.placing import Placer
 from fairlead.control.plane import Plane
 from fairlead.control.roster import collecting_deciders, scheduling_deciders, workload_deciders
@@ -32,12 +34,18 @@ from fairlead.port.capabilities import Capabilities
 from fairlead.runtime import logs
 from fairlead.runtime.clock import Clock, follow_wall_clock
 from fairlead.runtime.data.decisions_file import DecisionsFile
+from fairlead.runtime.metrics.contract import MetricSample
+from fairlead.runtime.metrics.listening import HOST, MetricsListener
+from fairlead.runtime.metrics.mirrors import BUILD
+from fairlead.runtime.metrics.plane import plane_samples
+from fairlead.runtime.metrics.traces import trace_samples
 from fairlead.runtime.private_files import make_private_directory, open_lock
 from fairlead.runtime.remote import discovering
 from fairlead.runtime.remote.api import ASK_SECONDS, Remote
 from fairlead.runtime.remote.plane import RemotePlaneDriver
 from fairlead.runtime.remote.reaching import address_of, tls_of
 from fairlead.runtime.remote.settings import DEFAULT_SCHEDULER_NAME, ControlSettings
+from fairlead.runtime.tracing.exporter import Exporter, started_exporter, tracer_of
 from fairlead.wire.client import Broken, HttpClient, NotSent
 
 log = logging.getLogger("fairlead.control")
@@ -70,7 +78,7 @@ def run(settings: ControlSettings) -> int:
     """Until told to leave. Returns the exit code."""
     lock = _hold(settings.data_dir)
     try:
-        logs.set_up(settings.data_dir)
+        logs.set_up(settings.data_dir, settings.log_format)
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             runner.run(_Process(settings).run())
     finally:
@@ -107,23 +115,30 @@ class _Process:
                 impersonating=user,
             )
 
+        exporter = started_exporter(self._settings.traces)
+        tracer = tracer_of(exporter, self._settings.traces)
         found = await self._discover(remote(ASK_SECONDS), remote(ASK_SECONDS, USER))
         if found is not None:
             plane = self._plane(found)
             ask_seconds = ASK_SECONDS if found.fencing else UNFENCED_ASK_SECONDS
             driver = RemotePlaneDriver(
-                plane, remote(ask_seconds, self._user), self._clock, self._failed, decisions.append
+                plane, remote(ask_seconds, self._user), self._clock, self._failed, decisions.append, tracer
             )
             margin = plane.leadership.settings.margin_seconds
             for line in discovering.describe(found, plane.mirrors, margin, self._user):
                 _say(line)
             driver.start()
+            telling = await self._tell_metrics(driver, exporter)
             following = asyncio.create_task(follow_wall_clock(self._clock, driver.stepped))
             await self._watch_over(plane)
             following.cancel()
+            if telling is not None:
+                await telling.close()
             await driver.stop()
         client.close()
         decisions.close()
+        if exporter is not None:
+            await asyncio.to_thread(exporter.stop)
         if isinstance(self._broken, OperatorError):
             raise self._broken
         if self._broken is not None:
@@ -148,6 +163,26 @@ class _Process:
                 _say(f"{error}; trying again")
             await self._leaves_within(_TRY_AGAIN_SECONDS)
         return None
+
+    async def _tell_metrics(
+        self, driver: RemotePlaneDriver, exporter: Exporter | None
+    ) -> MetricsListener | None:
+        if self._settings.metrics_port is None:
+            return None
+        began, plane = self._clock(), driver.plane
+
+        def checks() -> tuple[Check, ...]:
+            return diagnose(plane, driver.lags(), self._clock(), began)
+
+        def samples() -> Iterator[MetricSample]:
+            yield BUILD.sample(1, __version__)
+            yield from plane_samples(plane, driver.lags(), checks(), self._clock())
+            yield from trace_samples(exporter)
+
+        telling = MetricsListener(samples, checks)
+        port = await telling.listen(self._settings.metrics_port)
+        _say(f"metrics at http://{HOST}:{port}/metrics")
+        return telling
 
     def _plane(self, found: Capabilities) -> Plane:
         settings = self._settings

@@ -10,7 +10,8 @@ import asyncio
 import logging
 from collections.abc import Callable
 
-from fairlead.reconcile.event_expiry import EVENTS, EventExpiry
+from fairlead.model.key import Key
+from fairlead.reconcile.event_expiry import EVENTS, EventExpiry, EventsKept, Involved
 from fairlead.runtime.server.host import ServingHost
 from fairlead.store.contract import CommittedChange
 
@@ -27,13 +28,13 @@ _LOOKS = 8
 class Expirer:
     """Fed by `observe`, worked by `run`."""
 
-    def __init__(self, host: ServingHost, kept_seconds: float, clock: Callable[[], float]) -> None:
+    def __init__(self, host: ServingHost, kept: EventsKept, clock: Callable[[], float]) -> None:
         self._host = host
         self._clock = clock
-        self._expiry = EventExpiry(kept_seconds)
+        self._expiry = EventExpiry(kept, self._lives)
 
     def learn_all(self) -> None:
-        self._expiry.learn(list(self._host.api.desk.read.list(EVENTS)))
+        self._expiry.learn(self._host.api.desk.read.list(EVENTS))
 
     def observe(self, changes: tuple[CommittedChange, ...]) -> None:
         now = self._clock()
@@ -46,6 +47,18 @@ class Expirer:
             for _ in range(_LOOKS):  # as many come as went: where more came, it must not fall behind for ever
                 if not await self.remove_due():
                     break
+
+    def _lives(self, involved: Involved) -> bool:
+        """Whether the very object is there that an Event is about. Some name nodes by their names instead of uids."""
+        group, _, version = involved.api_version.rpartition("/")
+        desk = self._host.api.desk
+        kind = desk.catalog.find_kind(group, version, involved.kind)
+        if kind is None:
+            return False
+        found = desk.read.get(
+            Key(kind.resource, involved.namespace if kind.namespaced else "", involved.name)
+        )
+        return found is not None and involved.uid in (found.uid, involved.name, "")
 
     async def remove_due(self) -> bool:
         """Remove what has expired, within bounds. Whether there may be more."""

@@ -1,9 +1,9 @@
-"""Documents of our own beside Kubernetes': health, metrics, the audit log. Mounted on the wire by prefix."""
+"""Documents of our own beside Kubernetes': metrics, queues, the audit log. Mounted on the wire by prefix."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 from msgspec import structs
 
@@ -11,21 +11,20 @@ from fairlead.api import options
 from fairlead.api.access.sight import Sight
 from fairlead.api.audit.recording import audit_line
 from fairlead.api.plan import Context
-from fairlead.control.controller import Controller
 from fairlead.control.health import Health
 from fairlead.control.plane import Plane
 from fairlead.core import codec
 from fairlead.core.errors import BadRequest, NotFound
-from fairlead.core.times import microtime, parse_time, timestamp
+from fairlead.core.times import microtime, parse_time
 from fairlead.model.key import Key
 from fairlead.port.request import Reply
 from fairlead.queue.snapshot import QueueSnapshot
+from fairlead.runtime.metrics.contract import CONTENT_TYPE, MetricSample, exposition
 from fairlead.runtime.server.tenants import place_of, place_of_key, without_others
 from fairlead.schedule.waiting import FLUSH, State
-from fairlead.store.contract import Journal
-from fairlead.store.damage import describe_damage
+from fairlead.store.contract import Journal, Note
 from fairlead.store.instants import revision_at
-from fairlead.store.machine import Store, StorePhase
+from fairlead.store.machine import Store
 from fairlead.wire.documents import Extension
 
 AUDIT = "/fairlead/v1/audit"
@@ -34,16 +33,13 @@ QUEUES = "/fairlead/v1/queues"
 REVISION = "/fairlead/v1/revision"
 #: bound: audit | lines in one answer | ask again with `after`
 _AUDIT_LINES_MAX = 1000
-_TEXT = "text/plain; charset=utf-8"
-_CHECK_SHOWN_MAX = 63
-_DAMAGE_SHOWN_MAX = 16
 _NO_OTHERS: Mapping[str, str] = {}
 
 
 def lines(journal: Journal, stream: str, others: Mapping[str, str] = _NO_OTHERS) -> Extension:
-    """GET ...?after=SEQUENCE&limit=N: lines of a bounded log (audit, decisions), oldest first. `others`: streams that
-    ?stream=NAME asks for instead. A tenant gets the lines about objects that they may read, `hidden` says how many
-    others there were up to `last`."""
+    """GET ...?after=SEQUENCE&limit=N: lines of a bounded log (audit, decisions), oldest first; with ?before=SEQUENCE
+    the last ones before that one, of all if it is 0. `others`: streams that ?stream=NAME asks for instead. A tenant
+    gets the lines about objects that they may read, `hidden` says how many others there were from `first` to `last`."""
 
     def answer(path: str, query: Mapping[str, str], context: Context, sight: Sight) -> Reply:
         after = options.parse_whole(query, "after") or 0
@@ -52,17 +48,26 @@ def lines(journal: Journal, stream: str, others: Mapping[str, str] = _NO_OTHERS)
         if name and name not in others:
             raise BadRequest(f"there is no stream {name!r} here; there are: {', '.join(others) or 'none'}")
         wanted = others[name] if name else stream
-        notes = journal.notes(wanted, after, limit)
-        if sight.is_whole:
-            found = [audit_line(sequence, note) for sequence, _, note in notes]
-            return Reply(200, b'{"items":[' + b",".join(found) + b"]}")
-        shown, hidden = sight.shown(notes, lambda each: place_of(each[2].body))
-        found = [audit_line(sequence, without_others(note, sight)) for sequence, _, note in shown]
-        last = notes[-1][0] if notes else after
-        rest = b'],"hidden":%d,"last":%d}' % (hidden, last)
-        return Reply(200, b'{"items":[' + b",".join(found) + rest)
+        before = options.parse_whole(query, "before")
+        if before is None:
+            notes = journal.notes(wanted, after, limit)
+        else:
+            notes = journal.notes_before(wanted, before, limit)
+        return Reply(200, shown_lines(notes, sight, after))
 
     return answer
+
+
+def shown_lines(notes: Sequence[tuple[int, float, Note]], sight: Sight, after: int = 0) -> bytes:
+    """Lines as they are given to somebody, with how many they may not see."""
+    if sight.is_whole:
+        found = [audit_line(sequence, note) for sequence, _, note in notes]
+        return b'{"items":[' + b",".join(found) + b"]}"
+    shown, hidden = sight.shown(notes, lambda each: place_of(each[2].body))
+    found = [audit_line(sequence, without_others(note, sight)) for sequence, _, note in shown]
+    first, last = (notes[0][0], notes[-1][0]) if notes else (0, after)
+    rest = b'],"hidden":%d,"first":%d,"last":%d}' % (hidden, first, last)
+    return b'{"items":[' + b",".join(found) + rest
 
 
 def revisions(journal: Journal, store: Store) -> Extension:
@@ -114,12 +119,25 @@ def queues(plane_now: Callable[[], Plane], clock: Callable[[], float]) -> Extens
             "phase": plane.leadership.phase.value,
             "events": events,
             "scheduler": scheduler_queue(plane, clock()),
+            "recording": recording_told(plane),
             **_health(plane.health, clock(), sight),
             "items": items,
         }
         return Reply(200, codec.encode(body))
 
     return answer
+
+
+def recording_told(plane: Plane) -> dict[str, Any]:
+    """What this plane recorded since it began, by level, and under which policy."""
+    recording, policy = plane.health.recording, plane.health.recording.policy
+    return {
+        "policy": [policy.metadata.name, policy.metadata.generation] if policy is not None else None,
+        "lines": recording.lines,
+        "bytes": recording.bytes,
+        "leftOut": recording.left_out,
+        "merged": plane.health.merging.merged,
+    }
 
 
 def scheduler_queue(plane: Plane, now: float) -> dict[str, Any] | None:
@@ -184,127 +202,10 @@ def _health(health: Health, now: float, sight: Sight) -> dict[str, Any]:
     }
 
 
-def health(store: Store) -> Extension:
-    """/livez: the process answers. /readyz and /healthz: it also can write. One check alone has an address below."""
-
-    def answer(path: str, query: Mapping[str, str], context: Context, sight: Sight) -> Reply:
-        _, name, *below = path.split("/")
-        problems = {"ping": ""}
-        notes: tuple[str, ...] = ()
-        if name != "livez":
-            halted = store.phase in (StorePhase.HALTED, StorePhase.REREADING)
-            problems["store"] = "the journal does not take writes" if halted else ""
-            if store.damaged or store.lost:
-                notes = tuple(damage_told(store))
-        if below:
-            problems = {check: problems[check] for check in below if check in problems}
-            if len(problems) != len(below):
-                raise NotFound(f"the server could not find the requested resource: {name} has no such check")
-        excluded = set(filter(None, query.get("exclude", "").split(",")))
-        return _told(name, problems, excluded, "verbose" in query, notes)
-
-    return answer
-
-
-def damage_told(store: Store) -> Iterator[str]:
-    """What is known of damage, a sentence each, the first few: nobody is kept from being served by it."""
-    for lost in store.lost[-_DAMAGE_SHOWN_MAX:]:
-        yield f"revisions {lost.after + 1} to {lost.until - 1} were lost, as far as they were given out: {lost.why}"
-    for key in sorted(store.damaged)[:_DAMAGE_SHOWN_MAX]:
-        damaged = store.damaged[key]
-        yield f"{describe_damage(damaged)} (known since {timestamp(damaged.since)})"
-    if len(store.damaged) > _DAMAGE_SHOWN_MAX:
-        yield f"{len(store.damaged) - _DAMAGE_SHOWN_MAX} more objects are damaged"
-
-
-def _told(
-    name: str, problems: Mapping[str, str], excluded: set[str], verbose: bool, notes: tuple[str, ...] = ()
-) -> Reply:
-    """Line by line, in Kubernetes' words; `ok` alone if all is well and nobody asks for more."""
-    lines = []
-    for check, problem in problems.items():
-        if check in excluded:
-            lines.append(f"[+]{check} excluded: ok")
-        else:
-            lines.append(f"[-]{check} failed: {problem}" if problem else f"[+]{check} ok")
-    if unknown := sorted(excluded - set(problems)):
-        told = ",".join(f'"{each[:_CHECK_SHOWN_MAX]}"' for each in unknown)
-        lines.append(f"warn: some health checks cannot be excluded: no matches for {told}")
-    lines += [f"warn: {each}" for each in notes]
-    healthy = not any(problem for check, problem in problems.items() if check not in excluded)
-    if healthy and not verbose:
-        return Reply(200, b"ok", _TEXT)
-    lines.append(f"{name} check {'passed' if healthy else 'failed'}")
-    return Reply(200 if healthy else 503, "\n".join(lines).encode() + b"\n", _TEXT)
-
-
-Label = tuple[str, str]
-
-
-class MetricSample(NamedTuple):
-    """One number for /metrics; one of many that make up a histogram names that. `told` says what it is, in a line."""
-
-    name: str
-    value: float
-    labels: tuple[Label, ...] = ()
-    histogram: str = ""
-    told: str = ""
-
-
-def plane_samples(plane: Plane, now: float) -> Iterator[MetricSample]:
-    """Leadership, and each controller's queue; all of one metric together, as the text form wants it."""
-    yield MetricSample("fairlead_plane_leads", plane.leadership.leads)
-    yield MetricSample("fairlead_plane_takeovers_total", plane.leadership.takeovers)
-    yield MetricSample("fairlead_plane_breaker_opened_total", plane.health.breaker.opened)
-    yield MetricSample("fairlead_plane_settings_generation", plane.health.settings.generation)
-    yield MetricSample("fairlead_plane_retries_left", int(plane.health.budget.left(now)))
-    yield MetricSample("fairlead_plane_retries_waiting", len(plane.health.budget.waiting))
-    yield MetricSample("fairlead_plane_retries_held_back_total", plane.health.budget.held_back)
-    yield MetricSample("fairlead_plane_write_loops", len(plane.health.writes.loops(now)))
-    yield MetricSample("fairlead_plane_write_loops_total", plane.health.writes.found)
-    yield MetricSample("fairlead_events_waiting", plane.recorder.waiting)
-    yield MetricSample("fairlead_events_written_total", plane.recorder.written)
-    yield MetricSample("fairlead_events_suppressed_total", plane.recorder.suppressed)
-    yield MetricSample("fairlead_events_dropped_total", plane.recorder.dropped)
-    yield MetricSample("fairlead_events_unknown_total", plane.recorder.unknown)
-    seen = [(controller, controller.queue.snapshot(now)) for controller in plane.controllers]
-    for name, read in _CONTROLLER_METRICS:
-        for controller, queue in seen:
-            yield MetricSample(name, read(controller, queue), (("controller", controller.decider.name),))
-
-
-_CONTROLLER_METRICS: tuple[tuple[str, Callable[[Controller, QueueSnapshot[Key]], float]], ...] = (
-    ("fairlead_queue_ready", lambda _, queue: queue.ready),
-    ("fairlead_queue_delayed", lambda _, queue: queue.delayed),
-    ("fairlead_queue_in_progress", lambda _, queue: queue.in_progress),
-    ("fairlead_queue_oldest_seconds", lambda _, queue: queue.oldest_waiting_seconds),
-    ("fairlead_queue_failing", lambda _, queue: queue.failing),
-    ("fairlead_queue_hot", lambda _, queue: queue.held),
-    ("fairlead_queue_retries_total", lambda _, queue: queue.counts.retried),
-    ("fairlead_controller_decisions_total", lambda controller, _: controller.decided),
-    ("fairlead_controller_conflicts_total", lambda controller, _: controller.conflicts),
-    ("fairlead_controller_unknown_total", lambda controller, _: controller.unknown),
-    ("fairlead_controller_stuck_total", lambda controller, _: controller.stuck),
-    ("fairlead_controller_raised_total", lambda controller, _: controller.raised),
-)
-
-
 def metrics(read: Callable[[], Iterable[MetricSample]]) -> Extension:
-    """/metrics in Prometheus' text form; a name that ends in _total is a counter, any other a gauge."""
+    """/metrics in Prometheus' text form."""
 
     def answer(path: str, query: Mapping[str, str], context: Context, sight: Sight) -> Reply:
-        lines: list[str] = []
-        announced = ""
-        for name, value, labels, histogram, described in read():
-            if (histogram or name) != announced:
-                announced = histogram or name
-                if described:
-                    lines.append(f"# HELP {announced} {described}")
-                plain = "counter" if name.endswith("_total") else "gauge"
-                lines.append(f"# TYPE {announced} {'histogram' if histogram else plain}")
-            told = ",".join(f'{key}="{text}"' for key, text in labels)
-            number = int(value) if value == int(value) else value  # whole numbers with every digit
-            lines.append(f"{name}{{{told}}} {number}" if told else f"{name} {number}")
-        return Reply(200, "\n".join(lines).encode() + b"\n", "text/plain; version=0.0.4; charset=utf-8")
+        return Reply(200, exposition(read()), CONTENT_TYPE)
 
     return answer

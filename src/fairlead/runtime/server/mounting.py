@@ -14,13 +14,23 @@ from fairlead.api.discovery import Discovery, Virtual
 from fairlead.api.empty import EMPTY
 from fairlead.api.empty import VERBS as READS
 from fairlead.api.metrics import METRICS, VERBS
-from fairlead.control import record
-from fairlead.control.instructions import TURNS
+from fairlead.control.diagnosis import Check
 from fairlead.control.plane import Plane
+from fairlead.explain.index import DecisionIndex
 from fairlead.explain.sources import Sources
-from fairlead.runtime.server import explanations, extensions, tenants
+from fairlead.runtime.metrics.contract import MetricSample
+from fairlead.runtime.server import (
+    couplings,
+    decided,
+    explanations,
+    extensions,
+    histories,
+    tenants,
+    timelines,
+)
 from fairlead.runtime.server.answering import Answering
-from fairlead.runtime.server.extensions import MetricSample
+from fairlead.runtime.server.decision_lines import decision_lines
+from fairlead.runtime.server.health import health
 from fairlead.runtime.server.version import git_version, version_document
 from fairlead.store.contract import Journal
 from fairlead.store.machine import Store
@@ -36,14 +46,16 @@ def mount_documents(
     clock: Callable[[], float],
     answering: Answering,
     samples: Callable[[], Iterable[MetricSample]],
+    checks: Callable[[], tuple[Check, ...]],
     address: str,
+    index: DecisionIndex,
 ) -> Documents:
-    """`address`: where the server listens; `samples`: what /metrics tells."""
+    """`address`: where the server listens; `samples`: what /metrics tells; `checks`: whether the plane works."""
     virtual = [Virtual(r.group, r.version, r.plural, r.kind, r.namespaced, r.verbs) for r in REVIEWS]
     answered = [(k, VERBS) for k in METRICS] + [(k, READS) for k in EMPTY]
     virtual += [Virtual(k.group, k.version, k.plural, k.kind, k.namespaced, v) for k, v in answered]
-    healthy = extensions.health(store)
-    sources = Sources(store, journal, plane_now, clock)
+    healthy = health(store, checks)
+    sources = Sources(store, journal, plane_now, clock, index)
     tenant = tenants.any_tenant(desk.grants)
     lines = extensions.lines(journal, audit.STREAM, {"strangers": audit.STRANGERS})
     return Documents(
@@ -58,9 +70,11 @@ def mount_documents(
             "/healthz": Mounted(healthy),
             "/metrics": Mounted(extensions.metrics(samples)),
             extensions.AUDIT: Mounted(lines, tenant),
-            extensions.DECISIONS: Mounted(extensions.lines(journal, record.STREAM, {TURNS: TURNS}), tenant),
+            extensions.DECISIONS: Mounted(decision_lines(journal, index, answering), tenant),
             extensions.QUEUES: Mounted(extensions.queues(plane_now, clock), tenant),
             extensions.REVISION: Mounted(extensions.revisions(journal, store), tenant),
+            histories.HISTORY: Mounted(histories.histories(store, journal, desk.catalog, answering)),
+            couplings.COUPLING: Mounted(couplings.couplings(sources, answering), tenant),
             explanations.EXPLAIN: Mounted(
                 explanations.explanations(sources, answering),
                 tenants.who_may_get_the_pod(explanations.EXPLAIN),
@@ -68,6 +82,15 @@ def mount_documents(
             explanations.WHY_NOT: Mounted(
                 explanations.objections(sources, answering),
                 tenants.who_may_get_the_pod(explanations.WHY_NOT),
+            ),
+            decided.DECIDED: Mounted(
+                decided.decided(sources, answering), timelines.who_may_get_it(decided.DECIDED)
+            ),
+            timelines.TIMELINE: Mounted(
+                timelines.timelines(sources, answering), timelines.who_may_get_it(timelines.TIMELINE)
+            ),
+            timelines.DEBUG: Mounted(
+                timelines.debug_views(sources, answering), timelines.who_may_get_it(timelines.DEBUG)
             ),
         },
         {explanations.PLAN: Asked(explanations.plans(sources, answering), tenants.who_may_create_the_pods)},

@@ -12,11 +12,12 @@ import logging
 from collections import deque
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import assert_never
+from typing import NamedTuple, assert_never
 
 from fairlead.api.access.users import MASTERS, User
 from fairlead.api.status import failure
 from fairlead.cache.events import Broke, Expired, Framed, Listed, Marked, Mirrored, MirrorEvent
+from fairlead.cache.lag import Arrivals, MirrorLag
 from fairlead.control.instructions import (
     Answers,
     AskProgress,
@@ -32,9 +33,11 @@ from fairlead.core.errors import InternalError
 from fairlead.port.driving import Follow, ListAll, Stepped, WakeAt
 from fairlead.port.outcome import outcome_of
 from fairlead.port.request import Reply
+from fairlead.runtime.acts import ActLog
 from fairlead.runtime.clock import ClockStep
 from fairlead.runtime.driving import Driver
 from fairlead.runtime.server.host import ServingHost
+from fairlead.runtime.tracing.tracer import Tracer
 from fairlead.store.contract import Compacted, FutureRevision, Note, Reader
 from fairlead.store.watch import Hub, Subscription
 
@@ -42,6 +45,14 @@ log = logging.getLogger("fairlead.plane")
 
 _CHANGES_PER_TURN = 256
 _REPLIES_PER_TURN = 64
+
+
+class _Follow(NamedTuple):
+    """One mirror's watch; `arrivals`: what was published and has not reached it."""
+
+    resource: str
+    attempt: int
+    arrivals: Arrivals
 
 
 class PlaneDriver:
@@ -54,6 +65,7 @@ class PlaneDriver:
         hub: Hub,
         clock: Callable[[], float],
         failed: Callable[[BaseException], None],
+        tracer: Tracer | None = None,
     ) -> None:
         """`failed` hears of an error that leaves the plane in no known state."""
         self._loop = loop
@@ -63,7 +75,9 @@ class PlaneDriver:
         self._hub = hub
         self._clock = clock
         self._driver = Driver(loop, plane, self._carry_out, clock, failed)
-        self._follows: dict[Subscription, tuple[str, int]] = {}  # -> (resource, attempt)
+        self._acts = ActLog()
+        self._tracer = tracer
+        self._follows: dict[Subscription, _Follow] = {}
         self._users: dict[str, User] = {}
         self._replies: deque[tuple[int, Reply]] = deque()
 
@@ -72,6 +86,7 @@ class PlaneDriver:
 
     def stop(self) -> None:
         """Answers that still come are dropped; leadership ends with its lease."""
+        self._carry_out(self.plane.end_term())
         self._driver.end()
         for subscription in self._follows:
             self._hub.unsubscribe(subscription)
@@ -83,16 +98,35 @@ class PlaneDriver:
     def wake(self, subscriptions: Iterable[Subscription]) -> None:
         """Called after each publish with those who have something new."""
         for subscription in subscriptions:
-            if subscription in self._follows:
+            if (follow := self._follows.get(subscription)) is not None:
+                follow.arrivals.published(subscription.position, self._clock())
                 self._loop.call_soon(self._deliver, subscription)
+
+    def lags(self) -> dict[str, MirrorLag]:
+        """How far each mirror is behind the store."""
+        now = self._clock()
+        arrivals = {each.resource: each.arrivals for each in self._follows.values()}
+        found: dict[str, MirrorLag] = {}
+        for resource, mirror in self.plane.mirrors.items():
+            if (arrived := arrivals.get(resource)) is not None:
+                found[resource] = arrived.lag(mirror.revision, now)
+                continue
+            newest = max((entry.revision for entry in self._store.list(resource)), default=0)
+            since = mirror.unfollowed_since or now
+            found[resource] = MirrorLag(max(0, newest - mirror.revision), now - since, mirror.trouble)
+        return found
 
     # Carrying out
 
     def _carry_out(self, instructions: tuple[PlaneInstruction, ...]) -> None:
         records: list[Note] = []
+        self._acts.noticed(self.plane)
         for instruction in instructions:
             if isinstance(instruction, Record):
                 records.append(Note(instruction.stream, instruction.body))
+                self._acts.decided(instruction)
+                if self._tracer is not None:
+                    self._tracer.decided(instruction)
                 continue
             if records:  # in one transaction, and before what was decided
                 self._host.note(tuple(records))
@@ -123,6 +157,8 @@ class PlaneDriver:
             name = f"system:fairlead:{call.controller}"
             user = self._users[call.controller] = User(name, groups=(MASTERS,))
         answer = partial(self._reply_soon, call.call)
+        if self._tracer is not None:
+            self._tracer.called(call)
         try:
             self._host.send(call.request, user, answer)
         except Exception:  # a fault of the API's, as `wire/handler.py` answers it: the plane is sound
@@ -130,6 +166,8 @@ class PlaneDriver:
             answer(failure(InternalError("an internal error occurred; the server's log has the details")))
 
     def _reply_soon(self, call: int, reply: Reply) -> None:
+        if self._tracer is not None:
+            self._tracer.replied(call, outcome_of(reply))
         self._replies.append((call, reply))
         if len(self._replies) == 1:
             self._loop.call_soon(self._replied)
@@ -164,7 +202,7 @@ class PlaneDriver:
         except FutureRevision as error:
             self._tell(resource, Broke(str(error), self._clock(), attempt))
             return
-        self._follows[subscription] = (resource, attempt)
+        self._follows[subscription] = _Follow(resource, attempt, Arrivals())
         if subscription.ready:
             self._loop.call_soon(self._deliver, subscription)
 
@@ -172,7 +210,7 @@ class PlaneDriver:
         follow = self._follows.get(subscription)
         if follow is None or self._driver.stopped:
             return
-        resource, attempt = follow
+        resource, attempt = follow.resource, follow.attempt
         try:
             changes = self._hub.take(subscription, _CHANGES_PER_TURN)
         except Compacted:
@@ -182,6 +220,7 @@ class PlaneDriver:
         now = self._clock()
         if changes:
             self._tell(resource, *[Framed(each.type, each.entry, now, attempt) for each in changes])
+            follow.arrivals.delivered(changes[-1].entry.revision)
         if subscription.cut:
             self._unfollow(subscription)
             self._tell(resource, Broke("the watch was cut", now, attempt))
@@ -189,13 +228,13 @@ class PlaneDriver:
             self._loop.call_soon(self._deliver, subscription)
 
     def _tell_progress(self, resource: str) -> None:
-        for subscription, (followed, attempt) in list(self._follows.items()):
-            revision = self._hub.progress(subscription) if followed == resource else 0
+        for subscription, follow in list(self._follows.items()):
+            revision = self._hub.progress(subscription) if follow.resource == resource else 0
             if revision:
-                self._tell(resource, Marked(revision, self._clock(), attempt))
+                self._tell(resource, Marked(revision, self._clock(), follow.attempt))
 
     def _forget(self, resource: str) -> None:
-        for subscription in [each for each, (name, _) in self._follows.items() if name == resource]:
+        for subscription in [each for each, follow in self._follows.items() if follow.resource == resource]:
             self._unfollow(subscription)
         self._driver.drop_timer(resource)
 

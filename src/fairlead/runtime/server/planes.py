@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
+from fairlead.cache.lag import MirrorLag
+from fairlead.control.diagnosis import Check, diagnose
 from fairlead.control.plane import Plane
 from fairlead.runtime.clock import ClockStep
 from fairlead.runtime.server.plane_driver import PlaneDriver
@@ -37,10 +39,20 @@ class Planes:
         self._began_at = 0.0
         self._wait = REPLACE_SECONDS
         self._timer: asyncio.TimerHandle | None = None
+        self._trouble = ""  # what the present one died of, by its class alone
 
     @property
     def plane(self) -> Plane:
         return self._driver.plane
+
+    def lags(self) -> dict[str, MirrorLag]:
+        """How far each mirror of the plane is behind the store."""
+        return self._driver.lags()
+
+    def checks(self, lags: Mapping[str, MirrorLag], now: float) -> tuple[Check, ...]:
+        """Whether the plane does its work."""
+        since = now - (self._loop.time() - self._began_at)
+        return diagnose(self.plane, lags, now, since, self._trouble)
 
     def start(self) -> None:
         self._began_at = self._loop.time()
@@ -64,11 +76,13 @@ class Planes:
         if self._loop.time() - self._began_at > _LASTED_SECONDS:
             self._wait = REPLACE_SECONDS
         log.critical("the plane failed; another takes its place in %g s", self._wait, exc_info=error)
+        self._trouble = type(error).__name__
         self._timer = self._loop.call_later(self._wait, self._replace)
         self._wait = min(2 * self._wait, REPLACE_SECONDS_MAX)
 
     def _replace(self) -> None:
         self._driver.stop()
         self._driver = self._drive(self._failed)
+        self._trouble = ""
         self.replaced += 1
         self.start()

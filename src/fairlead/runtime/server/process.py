@@ -32,6 +32,7 @@ from fairlead.control.placing import Placer
 from fairlead.control.plane import Plane
 from fairlead.control.roster import default_deciders, serving_deciders
 from fairlead.core.errors import OperatorError
+from fairlead.reconcile.event_expiry import EventsKept
 from fairlead.runtime import logs
 from fairlead.runtime.clock import Clock, follow_wall_clock
 from fairlead.runtime.credentials import identity
@@ -39,18 +40,22 @@ from fairlead.runtime.credentials.identity import Identity
 from fairlead.runtime.credentials.kubeconfig import server_url
 from fairlead.runtime.credentials.openid_keys import OpenIdKeys
 from fairlead.runtime.credentials.renewing import Renewing
+from fairlead.runtime.data.decision_index import DecisionIndexFile, index_beside
 from fairlead.runtime.data.directory import open_data_directory
 from fairlead.runtime.data.reserve import Reserve
-from fairlead.runtime.server import extensions, first_run
+from fairlead.runtime.metrics.contract import MetricSample
+from fairlead.runtime.metrics.server import Measured, server_samples
+from fairlead.runtime.server import first_run
 from fairlead.runtime.server.answering import Answering
 from fairlead.runtime.server.bootstrap import ensure_initial_objects
 from fairlead.runtime.server.expirer import Expirer
-from fairlead.runtime.server.extensions import MetricSample
 from fairlead.runtime.server.granting import Granting
+from fairlead.runtime.server.health import damage_told
 from fairlead.runtime.server.host import ServingHost
 from fairlead.runtime.server.local_agents import LocalAgent
 from fairlead.runtime.server.local_nodes import LocalNodes
-from fairlead.runtime.server.metrics import server_samples
+from fairlead.runtime.server.log_budget import LogBudget
+from fairlead.runtime.server.monitoring import Monitoring
 from fairlead.runtime.server.mounting import mount_documents
 from fairlead.runtime.server.node_connections import NodeConnections
 from fairlead.runtime.server.own_service import ensure_own_service, own_address
@@ -60,6 +65,7 @@ from fairlead.runtime.server.routes import ServerRoutes
 from fairlead.runtime.server.settings import ServeSettings
 from fairlead.runtime.server.signing import Signing
 from fairlead.runtime.server.store_driver import StoreDriver
+from fairlead.runtime.tracing.exporter import Exporter, started_exporter, tracer_of
 from fairlead.store.contract import CommittedChange, Journal, Retention
 from fairlead.store.machine import Store
 from fairlead.wire.documents import Documents
@@ -81,11 +87,12 @@ TOKENS_SECONDS = 1.0
 
 
 def retention(history_seconds: float) -> dict[str, Retention]:
-    """How long history is kept, per resource: short for what changes all the time and is of no use afterwards."""
+    """How long history is kept, per resource: shorter for what changes all the time. Leases long enough that what was
+    decided on them can be run again (`replay/`) when somebody comes to look."""
     mebibyte = 1024 * 1024
     return {
         "": Retention(history_seconds, 256 * mebibyte),
-        "leases.coordination.k8s.io": Retention(min(history_seconds, 300.0), 8 * mebibyte),
+        "leases.coordination.k8s.io": Retention(min(history_seconds, 1800.0), 64 * mebibyte),
         "events": Retention(min(history_seconds, 3600.0), 64 * mebibyte),
     }
 
@@ -95,7 +102,7 @@ def run(settings: ServeSettings, waiting: dict[str, LocalAgent] | None = None) -
     started = time.monotonic()
     os.umask(0o077)  # the store holds Secrets: no file we make is anybody else's to read
     directory = open_data_directory(settings.data_dir)
-    logs.set_up(settings.data_dir)
+    logs.set_up(settings.data_dir, settings.log_format)
     try:
         clock = Clock()
         known = identity.ensure(settings.data_dir, settings.listen, settings.port, clock())
@@ -151,6 +158,9 @@ class Server:
         self._reserve = reserve
         recovered = journal.recover()
         self._store = Store(recovered, journal)
+        self._index = index_beside(journal)
+        self._log_budget = LogBudget(journal)
+        self._log_budget.learn(self._store)
         steps = SERVING_STEPS if settings.publishes_authority else DEFAULT_STEPS
         self._assembly = Assembly(
             self._store,
@@ -159,10 +169,11 @@ class Server:
             Remembered(chain=AdmissionChain(warning_steps(steps, settings.controllers))),
         )
         self._hub = self._assembly.hub
-        for told in (*recovered.reports, *extensions.damage_told(self._store)):
+        for told in (*recovered.reports, *damage_told(self._store)):
             log.error("%s", told)
         self._warn(self._assembly.troubles)
         self._routes: ServerRoutes | None = None
+        self._exporter: Exporter | None = None
 
     async def serve(self, stopped: asyncio.Event, ready: Callable[[int], None]) -> None:
         """Until `stopped` is set. `ready` is told the port once clients can come."""
@@ -174,17 +185,24 @@ class Server:
             loop, self._store, self._journal, self._publish, kept, self._clock, reserve=self._reserve
         )
         host = ServingHost(api, driver, lambda: self._take_new_tokens(api), self._clock)
-        self._expirer = Expirer(host, self._settings.event_ttl_seconds, self._clock)
+        self._expirer = Expirer(host, EventsKept(self._settings.event_ttl_seconds), self._clock)
         self._signing = Signing(host, self._known, self._clock)
         self._granting = Granting(host, self._journal, self._clock)
+        self._exporter = started_exporter(self._settings.traces)
+        tracer = tracer_of(self._exporter, self._settings.traces)
         self._planes = Planes(
             loop,
             lambda failed: PlaneDriver(
-                loop, self._plane(), host, self._store, self._hub, self._clock, failed
+                loop, self._plane(), host, self._store, self._hub, self._clock, failed, tracer
             ),
         )
         self._answering = Answering(loop)
+        self._monitoring = Monitoring(
+            lambda: self._planes.plane, self._store, self._journal, self._assembly.served, self._clock
+        )
         driver.start()
+        if isinstance(self._index, DecisionIndexFile):
+            self._index.start()
         publishes = self._settings.publishes_authority
         await ensure_initial_objects(host, self._known.ca_certificate.read_text() if publishes else "")
         fetching: asyncio.Task[None] | None = None
@@ -198,13 +216,20 @@ class Server:
         expiring = asyncio.create_task(self._expirer.run())
         following_clock = asyncio.create_task(follow_wall_clock(self._clock, self._planes.stepped))
         self._planes.start()
+        self._monitoring.start()
+        monitoring = asyncio.create_task(self._monitoring.run())
         self._asked = NodeConnections(loop, self._known)
         self._granting.learn_all()
         granting = asyncio.create_task(self._granting.run())
         self._turns = Turns(loop, self._assembly.flow_control, self._store, self._clock)
         driver.gathers = self._turns.gathers
         handler = Handler(
-            host, self._documents(desk, lambda: handler), self.watches, self._asked, self._turns
+            host,
+            self._documents(desk, lambda: handler),
+            self.watches,
+            self._asked,
+            self._turns,
+            tracer.answered if tracer is not None else None,
         )
         self.listener = listener = Listener(
             loop, self._around(handler), handler.malformed, handler.owner_of_body
@@ -229,6 +254,7 @@ class Server:
         renewing.cancel()
         expiring.cancel()
         granting.cancel()
+        monitoring.cancel()
         signing.cancel()
         if fetching is not None:
             fetching.cancel()
@@ -243,6 +269,9 @@ class Server:
         self._turns.stop()
         self._answering.stop()
         await driver.stop(GRACE_SECONDS)
+        self._close_index()
+        if self._exporter is not None:
+            await asyncio.to_thread(self._exporter.stop)
         self._journal.close()
 
     def fall(self) -> None:
@@ -251,6 +280,11 @@ class Server:
         self._answering.stop()
         self.listener.cut_all()
         self.driver.abandon()
+        self._close_index()
+
+    def _close_index(self) -> None:
+        if isinstance(self._index, DecisionIndexFile):
+            self._index.close()
 
     def _plane(self) -> Plane:
         deciders = default_deciders() if self._settings.controllers else serving_deciders()
@@ -284,6 +318,8 @@ class Server:
         self._planes.wake(woken)
         self._expirer.observe(changes)
         self._signing.observe(changes)
+        self._log_budget.observe(changes)
+        self._monitoring.observe(changes)
         if self._granting.observe(changes):
             self._end_what_is_not_granted()
         if self._routes is not None:
@@ -302,22 +338,35 @@ class Server:
             clock=self._clock,
             answering=self._answering,
             samples=lambda: self._samples(desk, handler()),
+            checks=lambda: self._planes.checks(self._planes.lags(), self._clock()),
             address=f"{self._settings.listen}:{self._settings.port}",
+            index=self._index,
         )
 
     def _samples(self, desk: Desk, handler: Handler) -> Iterator[MetricSample]:
+        lags = self._planes.lags()
         return server_samples(
-            store=self._store,
-            audit=desk.audit,
-            hub=self._hub,
-            watches=self.watches,
-            node_connections=self._asked,
-            listener=self.listener,
-            clock=self._clock,
-            plane=self._planes.plane,
-            answering=self._answering,
-            requests=handler.requests,
-            turns=self._turns,
+            Measured(
+                version=__version__,
+                store=self._store,
+                audit=desk.audit,
+                hub=self._hub,
+                watches=self.watches,
+                node_connections=self._asked,
+                listener=self.listener,
+                clock=self._clock,
+                plane=self._planes.plane,
+                lags=lags,
+                checks=self._planes.checks(lags, self._clock()),
+                planes_replaced=self._planes.replaced,
+                answering=self._answering,
+                requests=handler.requests,
+                latencies=handler.latencies,
+                turns=self._turns,
+                routes=self._routes,
+                exporter=self._exporter,
+                monitoring=self._monitoring,
+            )
         )
 
     def _tls(self) -> ssl.SSLContext:

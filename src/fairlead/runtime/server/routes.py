@@ -29,7 +29,7 @@ _TOGETHER_SECONDS = 0.02  # a rollout changes many endpoints: they are taken ove
 class ServerRoutes:
     def __init__(self, loop: asyncio.AbstractEventLoop, clock: Callable[[], float]) -> None:
         self._loop, self._clock = loop, clock
-        self._proxy = ServiceProxy(loop, partial(log.warning, "%s"), mention=partial(log.info, "%s"))
+        self.proxy = ServiceProxy(loop, partial(log.warning, "%s"), mention=partial(log.info, "%s"))
         self._services: dict[Key, Service] = {}
         self._slices: dict[Key, EndpointSlice] = {}
         self._service = msgspec.json.Decoder(Service).decode
@@ -62,7 +62,7 @@ class ServerRoutes:
         for timer in (self._timer, self._weights_timer):
             if timer is not None:
                 timer.cancel()
-        self._proxy.close()
+        self.proxy.close()
 
     def _hold(self, entry: Entry) -> None:
         try:
@@ -81,7 +81,7 @@ class ServerRoutes:
             self._weights_timer.cancel()
             self._weights_timer = None
         now, slices = self._clock(), self._slices.values()
-        self._proxy.serve(routes(self._services.values(), slices, now))
+        self.proxy.serve(routes(self._services.values(), slices, now))
         end = weights_end(slices, now)
         if end:
             self._weights_timer = self._loop.call_later(end - now, self._serve)

@@ -33,11 +33,14 @@ class OneAddress:
             return
         for each in before - now:
             del self._holders[each]
-        for each in sorted(now - before):
-            other = self._holders.setdefault(each, key)
+        self._held.pop(key, None)
+        others = {each: self._holders.setdefault(each, key) for each in sorted(now - before)}
+        own = (before & now) | {each for each, holder in others.items() if holder == key}
+        if own:
+            self._held[key] = own
+        for each, other in others.items():
             if other != key:
                 raise Violation(self.name, f"{key.resource} {key.name} and {other.name} both have {each}")
-        self._held[key] = now
 
     def quiesced(self, objects: CommittedObjects, seconds: float) -> None:
         """Says nothing about rest."""

@@ -21,7 +21,9 @@ class Capacity:
 
     def saw(self, sight: Sight) -> None:
         if sight.key.resource == NODES.name:
-            if sight.before is None or sight.before.status.allocatable != sight.last.status.allocatable:
+            if sight.after is None:
+                self._room.pop(sight.key.name, None)
+            elif sight.before is None or sight.before.status.allocatable != sight.last.status.allocatable:
                 self._room[sight.key.name] = parse_amounts(sight.last.status.allocatable)
             return
         node = self._bound.saw(sight)

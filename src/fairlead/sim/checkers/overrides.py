@@ -2,7 +2,8 @@
 
 - Nothing acts on one that has ended: an eviction of a drain and a Reservation made for one commit only while there is
   an override that says so, and has not ended.
-- None allows more than it says: Reservations made for one are no more than its replicas.
+- None allows more than it says: Reservations made for one are no more than its replicas, and so are the pods that it
+  raises at a time.
 - What is held stays held, once its status says that all have observed it, and the longest time has passed that a
   request may be under way, until the time that a plane whose clock is ahead may take for its end: no pod is bound where
   it is to avoid, no ReplicaSet of the target gets more than the Deployment asked for when the override was made, and
@@ -86,6 +87,9 @@ class OverridesAreKept:
         if sight.before is None:
             self._begun[sight.key] = dict(self._deployments)
         found: SchedulerOverride = sight.after
+        raised, most = len(found.status.raised), found.spec.changes.priority_replicas
+        if raised > most:
+            raise Violation(self.name, f"{sight.key.name} raises {raised} pods, and may raise {most}")
         self._overrides[sight.key] = found
         observed = any(each.type == OBSERVED and each.status == "True" for each in found.status.conditions)
         if not observed:

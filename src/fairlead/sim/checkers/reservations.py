@@ -20,9 +20,12 @@ class OneReservation:
         if sight.key.resource != RESERVATIONS.name:
             return
         spec = sight.last.spec
-        held = self._active.setdefault((spec.owner.uid, spec.intent), set())
+        purpose = (spec.owner.uid, spec.intent)
+        held = self._active.setdefault(purpose, set())
         if sight.after is None or sight.after.status.phase not in ACTIVE:
             held.discard(sight.key)
+            if not held:
+                del self._active[purpose]
             return
         held.add(sight.key)
         if len(held) > 1:

@@ -71,6 +71,8 @@ class Bound:
         if former:
             del self._node_of[key]
             del self.on[former][key]
+            if not self.on[former]:
+                del self.on[former]
         if node:
             self._node_of[key] = node
             self.on.setdefault(node, {})[key] = sum_requests(pod)

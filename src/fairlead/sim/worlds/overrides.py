@@ -102,7 +102,7 @@ def _classes() -> Json:
 
 
 def _settings() -> Json:
-    spec: Json = {"schedulingPolicy": "classes", "overrides": {"nodesShareMax": 1.0}}
+    spec: Json = {"schedulingPolicy": "classes", "overrides": {"nodesShareMax": 1.0, "capacityShareMax": 1.0}}
     return {"kind": "PlaneSettings", "metadata": {"name": "default"}, "spec": spec}
 
 

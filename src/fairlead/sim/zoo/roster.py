@@ -211,6 +211,7 @@ SPECIMENS: tuple[Specimen, ...] = (
     Specimen(
         "overrides_heard_of", 0, "overrides", ("overrides-are-kept",), "keeps what it was told in memory"
     ),
+    Specimen("raised_by_own_clock", 0, "raised", ("preemption-ends",), "judges by its own clock alone"),
     Specimen(
         "bounds_of_yesterday",
         0,

@@ -130,12 +130,15 @@ def test_the_field_table_has_exactly_the_knobs_with_the_right_type() -> None:
         "retryBudget": "PlaneRetryBudget",
         "breaker": "PlaneBreaker",
         "writeLoops": "PlaneWriteLoops",
+        "monitors": "PlaneMonitors",
         "loop": "PlaneLoop",
         "scheduler": "PlaneScheduler",
         "events": "PlaneEvents",
         "autoscaling": "PlaneAutoscaling",
         "repair": "PlaneRepair",
         "overrides": "PlaneOverrides",
+        "stages": "PlaneStage",
+        "health": "PlaneHealth",
     }
     for title, section in SECTIONS.items():
         described = tables[types[title]].fields

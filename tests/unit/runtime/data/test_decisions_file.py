@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.core.errors import OperatorError
 from fairlead.control.instructions import Record
+from fairlead.core.errors import OperatorError
 from fairlead.runtime.data.decisions_file import FILE, DecisionsFile, read_decisions
 
 

@@ -91,6 +91,8 @@ def test_an_end_of_one_direction_leaves_the_other_open() -> None:
             assert await asked(address, port, b"abc" * 100_000) == b"cba" * 100_000
             await until(lambda: proxy.connections == 0)
             assert (proxy.accepted, proxy.refused, proxy.retried) == (1, 0, 0)
+            ((_, counts),) = proxy.counts()
+            assert (counts.accepted, counts.no_endpoint, counts.unanswered) == (1, 0, 0)
 
     run(work())
 
@@ -128,6 +130,10 @@ def test_a_connection_that_nobody_takes_is_reset(backends: tuple[Backend, ...]) 
                 await asked(address, port, b"x")
             await until(lambda: proxy.connections == 0)
             assert proxy.refused == (not backends)
+            ((service, counts),) = proxy.counts()
+            assert service == "default/web:80"
+            found = (counts.accepted, counts.no_endpoint, counts.unanswered)
+            assert found == ((1, 0, 1) if backends else (1, 1, 0))
 
     run(work())
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import time
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
 from fairlead.model.key import Key
 from fairlead.port.request import Reply, Request
+from fairlead.reconcile.event_expiry import EventsKept
 from fairlead.runtime.server.expirer import EXPIRED_AT_ONCE_MAX, Expirer
 from fairlead.store.contract import ADDED, DELETED, CommittedChange, Entry
 
@@ -22,6 +24,8 @@ class SlowHost:
         self._status = status
         self._waiting: list[tuple[Request, asyncio.Future[Reply]]] = []
         self.expirer: Expirer | None = None
+        catalog = SimpleNamespace(find_kind=lambda *_: None)  # nothing lives that Events are about
+        self.api = SimpleNamespace(desk=SimpleNamespace(catalog=catalog))
 
     async def call(self, request: Request) -> Reply:
         self.asked += 1
@@ -43,7 +47,7 @@ class SlowHost:
 
 
 def expirer_of(host: SlowHost, events: int) -> Expirer:
-    expirer = Expirer(cast(Any, host), kept_seconds=0.0, clock=time.time)
+    expirer = Expirer(cast(Any, host), EventsKept(0.0, per_object=1000), clock=time.time)
     host.expirer = expirer
     for number in range(events):
         entry = Entry(Key("events", "default", f"e-{number}"), "u", number + 1, b"")

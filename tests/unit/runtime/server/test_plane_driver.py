@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -43,6 +44,9 @@ class Host:
 
 
 class Plane:
+    leadership = SimpleNamespace(leads=False)
+    health = SimpleNamespace(settings=SimpleNamespace(generation=0))
+
     def __init__(self, *instructions: Any) -> None:
         self.instructions = instructions
         self.heard: list[list[int]] = []
@@ -52,6 +56,9 @@ class Plane:
             return self.instructions
         assert isinstance(event, Answers)
         self.heard.append([reply.call for reply in event.replies])
+        return ()
+
+    def end_term(self) -> tuple[Any, ...]:
         return ()
 
 

@@ -51,13 +51,14 @@ class Host:
 def test_another_takes_its_place_and_does_what_the_first_left(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(under_test, "REPLACE_SECONDS", 0.01)
+    monkeypatch.setattr(under_test, "REPLACE_SECONDS", 0.1)
     api = InProcess()
     template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
     spec = {"selector": {"matchLabels": {"a": "b"}}, "template": template}
     body = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": spec}
     assert api.post(DEPLOYMENTS, body)[0] == 201
     made: list[Brittle] = []
+    told: set[str] = set()
 
     async def run() -> Planes:
         loop = asyncio.get_running_loop()
@@ -80,6 +81,8 @@ def test_another_takes_its_place_and_does_what_the_first_left(
         monkeypatch.setattr(api.hub, "publish", publish_and_wake)
         kept.start()
         for _ in range(1000):
+            checks = {each.name: each.problem for each in kept.checks(kept.lags(), api.now + loop.time())}
+            told.add(checks["controllers"])
             if api.store.list("replicasets.apps"):
                 break
             await asyncio.sleep(0.01)
@@ -90,5 +93,7 @@ def test_another_takes_its_place_and_does_what_the_first_left(
         kept = asyncio.run(run())
     assert kept.replaced == 2
     assert kept.plane is made[2]
+    assert "the plane has failed (LookupError): nothing is decided" in told
+    assert "" in told
     assert [each.message for each in caplog.records if "another takes its place" in each.message]
     assert [each.key.name for each in api.store.list("replicasets.apps")]

@@ -1,0 +1,73 @@
+"""How far a SchedulerOverride reaches: is it more than a person should lay down alone? Asked by `overrides.py`.
+
+Nodes that it closes are counted, and weighed by the cpu and the memory that they offer: of ten nodes the largest may be
+half of all there is. Workloads that it bears on are counted. The priority that it gives is held against the highest.
+What is beyond a limit of PlaneSettings is told with both, and waits for a second person.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from fairlead.api.attempt import Attempt
+from fairlead.core.quantity import Form, Quantity, from_json
+from fairlead.ledger import override as ledger
+from fairlead.model.kinds import scheduleroverride as kinds
+from fairlead.model.policy import plane_knobs
+from fairlead.model.views import DAEMONSETS, DEPLOYMENTS, NODES, STATEFULSETS, Node, SchedulerOverride
+from fairlead.store.damage import is_stand_in
+
+_node = msgspec.json.Decoder(Node).decode
+_WEIGHED: dict[str, Form] = {"cpu": "decimal", "memory": "binary"}
+
+
+def nodes_of(attempt: Attempt) -> list[Node]:
+    return [_node(entry.data) for entry in attempt.read.list(NODES.name) if not is_stand_in(entry.data)]
+
+
+def approval_of(attempt: Attempt, wanted: SchedulerOverride, value: int, knobs: plane_knobs.Numbers) -> str:
+    """Why a second person has to approve it; "": nobody has to. `value`: of the priority that it gives."""
+    return next(_beyond(attempt, wanted, value, knobs), "")
+
+
+def _beyond(
+    attempt: Attempt, wanted: SchedulerOverride, value: int, knobs: plane_knobs.Numbers
+) -> Iterator[str]:
+    if ledger.bears_on_placement(wanted):
+        nodes = nodes_of(attempt)
+        closed = [each for each in nodes if ledger.closes(wanted, each.metadata.name, each.metadata.labels)]
+        if nodes and len(closed) / len(nodes) > knobs["nodesShareMax"]:
+            limit = f"spec.overrides.nodesShareMax is {knobs['nodesShareMax']:g}"
+            yield f"it closes {len(closed)} of {len(nodes)} nodes, and {limit}"
+        for resource, form in _WEIGHED.items():
+            of, all_there = _sum(closed, resource), _sum(nodes, resource)
+            if all_there and of / all_there > knobs["capacityShareMax"]:
+                limit = f"spec.overrides.capacityShareMax is {knobs['capacityShareMax']:g}"
+                told = f"{Quantity(of, form)} of {Quantity(all_there, form)} {resource}"
+                yield f"it closes {told}, and {limit}"
+    count = _workloads(attempt, wanted)
+    if count > knobs["workloadsMax"]:
+        yield f"it bears on {count} workloads, and spec.overrides.workloadsMax is {knobs['workloadsMax']:g}"
+    if wanted.spec.changes.priority_class_name and value > knobs["priorityMax"]:
+        limit = f"spec.overrides.priorityMax is {knobs['priorityMax']:.0f}"
+        yield f"it gives priority {value} to {wanted.spec.changes.priority_replicas} replicas, and {limit}"
+
+
+def _sum(nodes: Iterable[Node], resource: str) -> int:
+    return sum(from_json(each.status.allocatable.get(resource, 0)).nano for each in nodes)
+
+
+def _workloads(attempt: Attempt, wanted: SchedulerOverride) -> int:
+    """How many it bears on, where it does not name one."""
+    sort, name = kinds.split(wanted.spec.target)
+    if sort not in (kinds.NAMESPACE, kinds.CLUSTER):
+        return 0
+    space = None if sort == kinds.CLUSTER else name or attempt.key.namespace
+    return sum(
+        1
+        for resource in (DEPLOYMENTS.name, STATEFULSETS.name, DAEMONSETS.name)
+        for entry in attempt.read.list(resource)
+        if space is None or entry.key.namespace == space
+    )

@@ -1,0 +1,86 @@
+"""`fairlead incident`: keep what a plane decided and all that it decided on, to be replayed and reported elsewhere."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from contextlib import closing
+from pathlib import Path
+
+from fairlead.cli import options as shared
+from fairlead.cli.output import print_json
+
+_EPILOG = """examples:
+  fairlead incident capture --since 15m -o friday.incident
+  fairlead incident capture --since "yesterday 14:00" -n shop -o shop.incident
+  fairlead replay friday.incident                 every decision again, on this machine, without a server
+
+A capture holds the objects of every namespace as they were at the beginning and every change since, the decisions and
+turns of all controllers and the audit log. Secrets are taken out; which of them are equal can still be told.
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = _EPILOG
+    actions = parser.add_subparsers(metavar="ACTION", required=True)
+    capture = actions.add_parser("capture", help="write an incident to a file", allow_abbrev=False)
+    capture.add_argument(
+        "--since", default="15m", metavar="TIME", help="how far back, as 15m or 14:00 (default: 15m)"
+    )
+    shared.add_namespace(
+        capture, "only decisions about this namespace (default: all); all that they read is kept"
+    )
+    capture.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="where to write it")
+    capture.add_argument("--json", action="store_true", help="say what was captured as JSON")
+    capture.add_argument(
+        "--data-dir",
+        type=Path,
+        metavar="DIR",
+        help="read a data directory instead of asking a server, also one that is in use",
+    )
+    shared.add_kubeconfig(capture)
+    capture.set_defaults(run=_capture)
+
+
+def _capture(options: argparse.Namespace) -> int:
+    from fairlead.cli.client import connect
+    from fairlead.cli.incident_origin import ServerOrigin
+    from fairlead.cli.moments import parse_moment
+    from fairlead.cli.sim_artifacts import write_file
+    from fairlead.control.instructions import DECISIONS, TURNS
+    from fairlead.replay.artifact import write_artifact
+    from fairlead.replay.capture import AUDIT, capture
+
+    now = time.time()
+    since = parse_moment("--since", options.since, now)
+    if options.data_dir is not None:
+        from fairlead.runtime.data.incidents import stored_origin  # brings the database library along
+
+        with stored_origin(options.data_dir) as origin:
+            found = capture(origin, since, now, options.namespace or "")
+    else:
+        with closing(connect(options.kubeconfig)) as client:
+            found = capture(ServerOrigin(client), since, now, options.namespace or "")
+    data = write_artifact(found)
+    write_file(options.output, data)
+    counts = {
+        stream: sum(line.stream == stream for line in found.lines) for stream in (DECISIONS, TURNS, AUDIT)
+    }
+    if options.json:
+        print_json(
+            {
+                "file": str(options.output),
+                "bytes": len(data),
+                "since": found.head.since,
+                "until": found.head.until,
+                "objects": len(found.objects),
+                "changes": len(found.changes),
+                "lines": counts,
+            }
+        )
+    else:
+        print(
+            f"wrote {options.output}: {len(found.objects)} objects, {len(found.changes)} changes,"
+            f" {counts[DECISIONS]} lines of decisions, {counts[TURNS]} of turns, {counts[AUDIT]} of the audit log"
+        )
+    return 0

@@ -1,0 +1,114 @@
+"""One sentence at the end of a timeline: why the object is gone, or why it has come no further; with the decisions and
+what they rest on.
+
+A removal is followed back: the decision that asked for it, the change that led to that decision, and so on, to a
+request that no decision led to, or to what the logs no longer keep. Called by `telling.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Sequence
+from typing import NamedTuple
+
+from fairlead.core.times import microtime
+from fairlead.explain.timeline.moment import (
+    BOUND,
+    CONDITION,
+    DESIRED,
+    ENDED,
+    FILTERED,
+    MADE,
+    REFUSED,
+    WAITED,
+    Told,
+    name_of,
+)
+from fairlead.model.marks import RELEASED
+
+_STEPS_MAX = 6
+_BLOCKS = (FILTERED, REFUSED, WAITED)
+
+
+class Why(NamedTuple):
+    sentence: str
+    decisions: tuple[str, ...]
+    evidence: tuple[int, ...]  # numbers of the lines that it rests on
+
+
+def why_of(told: Sequence[Told], target: str, exists: bool, own: Container[str], above: Sequence[str]) -> Why:
+    """`own`: the object and what it owns; `above`: what owns it."""
+    if not exists:
+        return _gone(told, target, above)
+    for place in range(len(told) - 1, -1, -1):
+        each = told[place]
+        if each.first.kind == BOUND and target in each.about:
+            break
+        if each.first.kind in _BLOCKS and each.last.about in own:
+            name = name_of(each.last.about)
+            more = f" and {len(each.about) - 1} more" if len(each.about) > 1 else ""
+            later = [
+                other
+                for other in told[place:]
+                if other.first.kind == BOUND and each.last.about in other.about
+            ]
+            if not later:
+                said = f"{name}{more} came no further at {_clock(each.last.at)}: {each.last.who}: {each.last.what}"
+                return _made(told, said, [place])
+    return Why("nothing here holds it up", (), ())
+
+
+def _gone(told: Sequence[Told], target: str, above: Sequence[str]) -> Why:
+    ends = [place for place, each in enumerate(told) if each.first.kind == ENDED and target in each.about]
+    if not ends:
+        return Why("it is gone, and the logs no longer say who removed it", (), ())
+    first = told[ends[0]]
+    parts = [f"it is gone: at {_clock(first.first.at)} {first.first.what}, by {first.first.who}"]
+    places = [*ends[:1]]
+    released = [
+        place
+        for place in range(ends[0])
+        if told[place].first.kind == CONDITION and target in told[place].about
+        and told[place].last.what.startswith(f"{RELEASED}=True")
+    ]  # fmt: skip
+    if released:
+        mark = told[released[-1]]
+        parts.append(f"it had been released by {mark.last.who} at {_clock(mark.last.at)} ({mark.last.what})")
+        places.append(released[-1])
+    place = ends[0]
+    for _ in range(_STEPS_MAX):
+        before = _led(told, place, above)
+        if before < 0 or before in places:
+            break
+        step = told[before]
+        parts.append(
+            f"that followed from {name_of(step.last.about)} at {_clock(step.last.at)}: {step.last.what},"
+            f" by {step.last.who}"
+        )
+        places.append(before)
+        place = before
+    return _made(told, "; ".join(parts), places)
+
+
+def _led(told: Sequence[Told], place: int, above: Sequence[str]) -> int:
+    """The last change before it of the object that its decision was woken by; or the end of one of its owners."""
+    cause = told[place].first.led_by
+    for before in range(place - 1, -1, -1):
+        each = told[before]
+        if cause and cause in each.about and each.first.kind in (DESIRED, MADE, ENDED):
+            return before
+    for before in range(place - 1, -1, -1):
+        each = told[before]
+        if each.first.kind == ENDED and not set(above).isdisjoint(set(each.about) - set(told[place].about)):
+            return before
+    return -1
+
+
+def _made(told: Sequence[Told], sentence: str, places: Iterable[int]) -> Why:
+    known = list(places)
+    decisions = [told[place].last.decision for place in known if told[place].last.decision]
+    return Why(sentence, tuple(dict.fromkeys(decisions)), tuple(known))
+
+
+def _clock(at: float) -> str:
+    """As the lines of the timeline show it."""
+    return microtime(at)[11:23]

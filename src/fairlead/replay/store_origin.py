@@ -1,0 +1,73 @@
+"""A store that is at hand as the origin of a capture: of a data directory without its server, and in tests."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterator
+
+import msgspec
+
+import fairlead
+from fairlead.core.times import parse_time
+from fairlead.model.catalog import CATALOG
+from fairlead.model.custom.definition import DEFINITIONS
+from fairlead.replay.capture import LogLine, PlaneFacts
+from fairlead.replay.past import PastChange, ResourceHistory
+from fairlead.replay.redaction import redact
+from fairlead.replay.stored import read_history
+from fairlead.store.contract import Entry, Journal, Reader
+from fairlead.store.instants import revision_at
+
+_PAGE = 1_000
+
+
+class _Brief(msgspec.Struct):
+    time: str = ""
+    term: str = ""
+
+
+_brief = msgspec.json.Decoder(_Brief).decode
+
+
+class StoreOrigin:
+    """`key`: drawn for this capture, to take secrets out."""
+
+    def __init__(self, reader: Reader, journal: Journal, key: bytes) -> None:
+        self._reader, self._journal, self._key = reader, journal, key
+
+    def facts(self, since: float) -> PlaneFacts:
+        found = revision_at(self._journal, self._reader.revision, since)
+        resources = {kind.resource for kind in CATALOG} | {
+            entry.key.name for entry in self._reader.list(DEFINITIONS)
+        }
+        return PlaneFacts(
+            fairlead.__version__,
+            platform.python_version(),
+            found.revision if found is not None else 1,
+            tuple(sorted(resources)),
+        )
+
+    def lines(self, stream: str, since: float) -> Iterator[LogLine]:
+        after, opened = 0, None
+        while notes := self._journal.notes(stream, after, _PAGE):
+            after = notes[-1][0]
+            for sequence, _, note in notes:
+                brief = _brief(note.body)
+                if parse_time(brief.time) >= since:
+                    if opened is not None:
+                        yield opened
+                        opened = None
+                    yield LogLine(sequence, note.body)
+                elif brief.term:
+                    opened = LogLine(sequence, note.body)
+
+    def history(self, resource: str, start: int) -> ResourceHistory:
+        found = read_history(self._reader, resource, max(start, self._reader.floor(resource)))
+        return found._replace(
+            entries=tuple(map(self._redacted, found.entries)),
+            changes=[PastChange(kind, self._redacted(entry)) for kind, entry in found.changes],
+        )
+
+    def _redacted(self, entry: Entry) -> Entry:
+        data = redact(entry.key.resource, entry.data, self._key)
+        return entry if data is entry.data else msgspec.structs.replace(entry, data=data)

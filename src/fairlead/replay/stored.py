@@ -1,0 +1,88 @@
+"""Histories as `past.py` wants them: one resource from the revision that is needed on.
+
+Of a store, where one is at hand: a server that is asked to explain, tests. Of an artifact that was captured elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from fairlead.model.key import Key
+from fairlead.replay.artifact import Artifact
+from fairlead.replay.past import NotKept, PastChange, ResourceHistory
+from fairlead.store.contract import Compacted, Entry, FutureRevision, Reader
+
+_CHANGES = 1_000
+
+
+class StoredHistory:
+    """`starts`: from which revision on each resource is needed; what is not named is not at hand."""
+
+    def __init__(self, reader: Reader, starts: Mapping[str, int]) -> None:
+        self._reader = reader
+        self._starts = starts
+        self._found: dict[str, ResourceHistory] = {}
+
+    def of(self, resource: str) -> ResourceHistory:
+        found = self._found.get(resource)
+        if found is None:
+            if resource not in self._starts:
+                raise NotKept(f"nothing of {resource} is at hand")
+            found = self._found[resource] = read_history(self._reader, resource, self._starts[resource])
+        return found
+
+
+def read_history(reader: Reader, resource: str, start: int) -> ResourceHistory:
+    """NotKept, in words, if the store has forgotten it."""
+    try:
+        entries = tuple(reader.list_at(resource, "", start))
+        end, changes, after = reader.revision, list[PastChange](), start
+        while more := reader.changes_after(after, resource, _CHANGES):
+            changes += (PastChange(each.type, each.entry) for each in more)
+            after = more[-1].entry.revision
+    except Compacted as error:
+        raise NotKept(f"{resource} at revision {start}: {error}") from None
+    except FutureRevision:
+        raise NotKept(f"revision {start} of {resource} is not in this store") from None
+    return ResourceHistory(start, entries, changes, max(end, after))
+
+
+class CapturedHistory:
+    """The same of an artifact."""
+
+    def __init__(self, artifact: Artifact) -> None:
+        entries: dict[str, list[Entry]] = {}
+        changes: dict[str, list[PastChange]] = {}
+        for each in artifact.objects:
+            entry = Entry(Key(*each.key), each.uid, each.revision, bytes(each.value))
+            entries.setdefault(entry.key.resource, []).append(entry)
+        for change in artifact.changes:
+            entry = Entry(Key(*change.key), change.uid, change.revision, bytes(change.value))
+            changes.setdefault(entry.key.resource, []).append(PastChange(change.change_type, entry))
+        self._found = {
+            name: ResourceHistory(
+                start, tuple(entries.get(name, ())), changes.get(name, ()), artifact.head.ends[name]
+            )
+            for name, start in artifact.head.starts.items()
+        }
+
+    def of(self, resource: str) -> ResourceHistory:
+        try:
+            return self._found[resource]
+        except KeyError:
+            raise NotKept(f"nothing of {resource} was captured") from None
+
+    def without(self, key: Key) -> None:
+        """As if this object had never been there."""
+        found = self._found.get(key.resource)
+        if found is not None:
+            self._found[key.resource] = found._replace(
+                entries=tuple(each for each in found.entries if each.key != key),
+                changes=[each for each in found.changes if each.entry.key != key],
+            )
+
+    def keys(self, resource: str) -> list[Key]:
+        """Of all objects of it that were there at one time."""
+        found = self._found.get(resource)
+        versions = (*found.entries, *(each.entry for each in found.changes)) if found is not None else ()
+        return sorted({each.key for each in versions})

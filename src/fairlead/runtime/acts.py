@@ -1,0 +1,155 @@
+"""What a plane did, as lines of the log: decisions with effects, their outcomes, leadership, settings.
+
+The drivers of planes (`server/plane_driver.py`, `remote/plane.py`) hand it every record of a decision as it is kept,
+and let it look at the plane after each event. A line carries what joins it to the other signals: the decision's id, the
+object with uid and generation, the identities of its effects, the word of its reason. Turns that did nothing are not
+logged: `fairlead decisions` has them. Values of objects never are. It costs a search in the first bytes of a record
+for most decisions; beyond the rate of `wire/rated_log.py` records are counted and not looked at.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import msgspec
+
+from fairlead.control.instructions import DECISIONS, Record
+from fairlead.control.plane import Plane
+from fairlead.wire.rated_log import RatedLog
+
+log = logging.getLogger("fairlead.acts")
+
+# What in the bytes of a record says that it is about more than a look.
+_WORTH_A_LINE = (b'"effects":', b'"batch":', b'"of":', b'"verdict":"Stuck"', b'"term":')
+_LOOKED_AT_BYTES = 2048  # they stand before what was read
+_PLACED = "Placed"
+
+
+class _Line(msgspec.Struct, gc=False):
+    """The parts of a record that a line of the log repeats."""
+
+    controller: str = ""
+    object: str = ""
+    id: str = ""
+    uid: str = ""
+    generation: int = 0
+    verdict: str = ""
+    reason: str = ""
+    effects: tuple[str, ...] = ()
+    about: tuple[str, ...] = ()
+    cause: str = ""
+    attempts: tuple[int, ...] = ()
+    node: str = ""
+    nominated: str = ""
+    of: str = ""
+    outcome: str = ""
+    term: str = ""
+    identity: str = ""
+    version: str = ""
+
+
+_decode = msgspec.json.Decoder(_Line).decode
+
+
+class ActLog:
+    def __init__(self, of: str = "plane") -> None:
+        """`of`: which plane, where a process may have several."""
+        self._of = of
+        self._decisions = RatedLog(log, "decisions")
+        self._led: bool | None = None
+        self._settings = -1
+
+    def decided(self, record: Record) -> None:
+        """As it is kept."""
+        if record.stream != DECISIONS or not self._decisions.has_room():
+            return
+        body = record.body
+        for mark in _WORTH_A_LINE:
+            if body.find(mark, 0, _LOOKED_AT_BYTES) >= 0:
+                break
+        else:
+            return
+        line = _decode(body)
+        message = _told(line)
+        if message:
+            self._decisions.write(message, _fields(line))
+
+    def noticed(self, plane: Plane) -> None:
+        """After each event: two comparisons, and a line for what is not as it was."""
+        leads = plane.leadership.leads
+        if leads is not self._led:
+            self._tell_leadership(plane, leads)
+        generation = plane.health.settings.generation
+        if generation != self._settings:
+            self._tell_settings(plane, generation)
+
+    def _tell_leadership(self, plane: Plane, leads: bool) -> None:
+        before, self._led = self._led, leads
+        if before is None and not leads:
+            return
+        identity = plane.leadership.identity
+        fields = {
+            "identity": identity,
+            "lease": plane.leadership.lease_name,
+            "fence": plane.leadership.fence_revision,
+        }
+        self._write(f"{identity} {'leads' if leads else 'leads no longer'}", fields)
+
+    def _tell_settings(self, plane: Plane, generation: int) -> None:
+        before, self._settings = self._settings, generation
+        if before < 0 and not generation:
+            return
+        settings = plane.health.settings
+        fields = {"object": "planesettings.fairlead.dev/default", "generation": generation}
+        fields["revision"] = settings.revision
+        told = f"generation {generation} of the PlaneSettings" if generation else "what is built in"
+        self._write(f"works with {told}", fields)
+
+    def _write(self, message: str, fields: dict[str, Any]) -> None:
+        if self._decisions.has_room():
+            self._decisions.write(f"{self._of}: {message}", {"plane": self._of, **fields})
+
+
+def _told(line: _Line) -> str:
+    """A sentence; "" for a record that says nothing on its own."""
+    if line.term:
+        return f"term {line.term} of {line.identity or 'the plane'} begins"
+    if line.of:
+        return f"what {line.of} decided was not simply done: {line.outcome}"
+    if not line.object:
+        return ""  # what the attempts of a batch share
+    reason = f" ({line.reason})" if line.reason else ""
+    if line.verdict == _PLACED:
+        return f"{line.controller} placed {line.object} on {line.node}"
+    did = f": {', '.join(_counted(line.effects))}" if line.effects else ""
+    return f"{line.controller} decided for {line.object}: {line.verdict}{reason}{did}"
+
+
+def _counted(effects: tuple[str, ...]) -> list[str]:
+    counts: dict[str, int] = {}
+    for each in effects:
+        verb = each.partition(" ")[0]
+        counts[verb] = counts.get(verb, 0) + 1
+    return [f"{number} {verb}" for verb, number in counts.items()]
+
+
+def _fields(line: _Line) -> dict[str, Any]:
+    return {
+        "decision": line.id or line.of,
+        "controller": line.controller,
+        "object": line.object,
+        "uid": line.uid,
+        "generation": line.generation,
+        "verdict": line.verdict,
+        "reason": line.reason,
+        "operations": [each.partition(" ")[2] for each in line.effects],
+        "about": line.about,
+        "cause": line.cause,
+        "attempts": line.attempts,
+        "node": line.node,
+        "nominated": line.nominated,
+        "outcome": line.outcome,
+        "term": line.term,
+        "version": line.version,
+    }

@@ -1,0 +1,1 @@
+"""Numbers for Prometheus: what each process counts of itself, and a sentence about each (`contract.py`)."""
