@@ -46,6 +46,7 @@ from fairlead.model.kinds import (
     secret,
     service,
     serviceaccount,
+    servicelevelobjective,
     statefulset,
 )
 from fairlead.model.kinds.admission import bindings as admission_bindings
@@ -145,6 +146,7 @@ CATALOG = Catalog(
         auditpolicy.KIND,
         accessgrant.KIND,
         changefreeze.KIND,
+        servicelevelobjective.KIND,
         runbook.RUNBOOK,
         runbook.RUN,
         customresourcedefinition.KIND,

@@ -49,6 +49,7 @@ KINDS = {
     "AuditPolicy",
     "AccessGrant",
     "ChangeFreeze",
+    "ServiceLevelObjective",
     "Runbook",
     "RunbookRun",
     "FlowSchema",
