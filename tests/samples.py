@@ -675,6 +675,22 @@ SAMPLES: dict[str, Json] = {
             ]
         },
     },
+    "RecordingPolicy": {
+        "apiVersion": "fairlead.dev/v1",
+        "kind": "RecordingPolicy",
+        "metadata": _meta("default", ""),
+        "spec": {
+            "bytesMax": 268435456,
+            "raiseMinutes": 30,
+            "settledPercent": 10,
+            "rules": [
+                {"level": "Full", "when": ["Incident", "PolicyChange", "Rollout"]},
+                {"level": "Full", "namespaces": ["bank"], "resources": ["pods"], "minPriority": 1000},
+                {"level": "Outcome", "failed": True},
+                {"level": "None", "controllers": ["replicaset"], "names": ["web"]},
+            ],
+        },
+    },
     "SchedulingPolicy": {
         "apiVersion": "fairlead.dev/v1",
         "kind": "SchedulingPolicy",

@@ -179,6 +179,12 @@ def one_of_each(namespace: str) -> list[Manifest]:
             "metadata": {"name": "default"},
             "spec": {"rules": [{"level": "Metadata", "users": ["ci"], "verbs": ["list"]}]},
         },
+        {
+            "apiVersion": "fairlead.dev/v1",
+            "kind": "RecordingPolicy",
+            "metadata": {"name": "default"},
+            "spec": {"rules": [{"level": "Outcome", "namespaces": ["builds"]}]},
+        },
         *_admission_policies(),
         {
             "apiVersion": "fairlead.dev/v1",

@@ -57,7 +57,9 @@ def test_a_person_who_fights_a_controller_is_shown_with_the_decisions(
         return team(f"get {name} -o jsonpath={{.spec.replicas}}") == "2"
 
     for _ in range(3):
-        team(f'patch {name} --type merge -p {{"spec":{{"replicas":1}}}}')
+        patched = team.run(f'patch {name} --type merge -p \'{{"spec":{{"replicas":1}}}}\'')
+        assert patched.code == 0, patched.err
+        assert "meets deployment" in patched.err  # and is warned
         assert eventually(is_back)
 
     def found() -> bool:

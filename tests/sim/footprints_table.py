@@ -1,13 +1,16 @@
 """Writes the table of what controllers read and write anew, from what worlds show: `python -m tests.sim.footprints_table`.
 
-It takes a minute or two. `test_footprints.py` looks that the table has all that a world shows.
+It takes a minute or two. What was known stays, because a seldom read shows in one run and not in the next; with
+`--afresh` it is forgotten first. `test_footprints.py` looks that the table has all that a world shows.
 """
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
-from fairlead.decision.footprint import Footprint, format_table, merged
+from fairlead.control.footprint_rows import OBSERVED
+from fairlead.decision.footprint import Footprint, format_table, merged, parse_table
 from fairlead.sim.footprints import ObservedFootprints
 from fairlead.sim.worlds.roster import WORLDS
 
@@ -43,7 +46,7 @@ OBSERVED = """
 
 
 def main() -> None:
-    found: dict[str, Footprint] = {}
+    found: dict[str, Footprint] = {} if "--afresh" in sys.argv else parse_table(OBSERVED)
     for name in SHOWING:
         make, faults = WORLDS[name]
         for seed in (1, 2):

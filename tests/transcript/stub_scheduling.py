@@ -229,7 +229,9 @@ def answer(path: str, query: dict[str, str]) -> Json | None:
     if path in ("/fairlead/v1/coupling", "/fairlead/v1/coupling/scheduler"):
         return {"loops": _LOOPS} if "loops" in query else _COUPLING
     if path == "/fairlead/v1/decisions":
-        return {"items": [item for item in _DECISIONS if item["sequence"] > int(query["after"])]}
+        before = int(query.get("before") or 0)
+        told = [item for item in _DECISIONS if not before or item["sequence"] < before]
+        return {"items": [item for item in told if item["sequence"] > int(query.get("after") or 0)]}
     return None
 
 

@@ -29,12 +29,8 @@ class Telling:
         self._decided: dict[str, tuple[str, str]] = {}  # controller -> (second, what it decided)
         self._row_of: dict[str, list[str]] = {}  # "slot call" -> its row
         trail = [told_line(step) for step in steps if step.kind not in _ASIDE and not _by_the_server(step)]
-        # The record of a decision follows the call of its first effect: it is told first.
-        records = [line if line.startswith("record ") else "" for line in (*trail[1:], "")]
-        for line, following in zip(trail, records, strict=True):
+        for line in trail:
             kind, _, rest = line.partition(" ")
-            if kind == "call" and following:
-                self._record(following.partition(" ")[2])
             tell = getattr(self, f"_{kind}", None)
             if tell is not None:
                 tell(rest)
@@ -137,8 +133,8 @@ class Telling:
     def _record(self, rest: str) -> None:
         record = json.loads(rest.partition(" ")[2])
         controller = record["controller"]
-        if controller not in _TOLD or "verdict" not in record:
-            return  # the record of a batch tells nothing that those of its attempts do not
+        if controller not in _TOLD or "verdict" not in record or ("of" in record and "reason" not in record):
+            return  # a batch, or what became of a decision, tells nothing that the decisions do not
         second = f"{float(record['time'][14:16]) * 60 + float(record['time'][17:-1]):.0f}"
         told = record.get("message") or record.get("reason") or record["verdict"].lower()
         if record.get("node"):

@@ -116,7 +116,7 @@ class ReservationTelling(Telling):
         record = json.loads(rest.partition(" ")[2])
         controller = record["controller"]
         about = record.get("object", "")
-        if controller not in _TOLD or "verdict" not in record:
+        if controller not in _TOLD or "verdict" not in record or ("of" in record and "reason" not in record):
             return
         if controller != "reservation" and about != f"pods/default/{self._replica}":
             return

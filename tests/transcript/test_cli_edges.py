@@ -20,7 +20,6 @@ from fairlead.cli.log_lines import LogLines
 from fairlead.cli.main import main
 from fairlead.core.errors import UsageError
 from fairlead.runtime.server.settings import ServeSettings
-from fairlead.store.lines import NOTES_MAX
 
 COMMAND = [sys.executable, "-m", "fairlead.cli.main"]
 SOURCE = str(Path(__file__).parents[2] / "src")
@@ -238,8 +237,17 @@ def test_following_shows_what_comes_and_repeats_nothing(
     assert [shown.count(f"u{number}") for number in range(1, 6)] == [1, 1, 1, 1, 0]
 
 
-def test_the_most_decisions_one_can_ask_for_are_all_that_the_server_keeps() -> None:
-    assert decisions._LIMIT_MAX == NOTES_MAX
+class Backwards:
+    """A client whose log is read from its end."""
+
+    def get(self, path: str, query: dict[str, str]) -> dict[str, Any]:
+        before, limit = int(query["before"]) or 2501, int(query["limit"])
+        return {"items": [{"sequence": n} for n in range(max(1, before - limit), before)]}
+
+
+def test_a_long_log_is_read_from_its_end() -> None:
+    found = [item["sequence"] for item in LogLines(Backwards(), "").newest_first()]  # type: ignore[arg-type]
+    assert found == list(range(2500, 0, -1))
 
 
 def test_a_decision_shows_the_values_that_it_rests_on() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections import deque
 from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any, NamedTuple
 from fairlead.cli import options as shared
 from fairlead.cli.about import About, asked_about, asked_about_offline
 from fairlead.cli.client import ApiClient, connect
-from fairlead.cli.log_lines import LogLines
+from fairlead.cli.log_lines import LogLines, attempts_told
 from fairlead.cli.output import hint, print_json, print_table
 from fairlead.cli.resources import did_you_mean
 from fairlead.control.instructions import DECISIONS, TURNS
@@ -21,13 +20,14 @@ from fairlead.core.errors import UsageError
 PATH = "/fairlead/v1/decisions"
 QUEUES = "/fairlead/v1/queues"
 _PAGE = 1000
-_LIMIT_MAX = 100_000  # what the server keeps; a test compares them
+_LIMIT_MAX = 100_000
 _HEADER = ("TIME", "ID", "CONTROLLER", "OBJECT", "VERDICT", "EFFECTS", "DETAIL")
 
 _EPILOG = """examples:
   fairlead decisions                                     the last 50
   fairlead decisions --controller deployment --limit 10
-  fairlead decisions --object deploy/web -n default      by whomever it was touched
+  fairlead decisions --object deploy/web -n default      by whomever it was touched; found at once, by an index
+  fairlead decisions 3fa94c01-17                         the decision of that id, and what became of it
   fairlead decisions --turns                             turns that found nothing to do, which are kept apart
   fairlead decisions --data-dir fairlead-control         those of a `fairlead control`
   fairlead decisions -o json | jq .items[-1].record.reads  which revisions were read, and the newest known then
@@ -36,6 +36,9 @@ _EPILOG = """examples:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EPILOG
+    parser.add_argument(
+        "id", nargs="?", default="", metavar="ID", help="the decision of that id, and what became of it"
+    )
     parser.add_argument("--controller", metavar="NAME", default="", help="only this controller's")
     parser.add_argument(
         "--object",
@@ -63,22 +66,25 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     if not 1 <= options.limit <= _LIMIT_MAX:
-        raise UsageError(f"--limit takes a number from 1 to {_LIMIT_MAX}: the log keeps no more")
+        raise UsageError(f"--limit takes a number from 1 to {_LIMIT_MAX}")
+    if options.id and (options.object or options.controller or options.turns):
+        raise UsageError("an ID names one decision: leave --object, --controller and --turns out")
     if options.data_dir is not None:
         from fairlead.runtime.data.decisions_file import read_decisions  # only for those who ask for a file
 
         about = asked_about_offline(options.object, options.namespace)
-        stream = TURNS if options.turns else DECISIONS
-        found = _found(options, about, read_decisions(options.data_dir, stream))
+        streams = (TURNS, DECISIONS) if options.id else (TURNS if options.turns else DECISIONS,)
+        kept = [item for stream in streams for item in read_decisions(options.data_dir, stream)]
+        found = _found(options, about, reversed(kept))
         _check(options, about, found, None)
     else:
         with closing(connect(options.kubeconfig)) as client:
             about = asked_about(client, options.object, options.namespace)
             lines = LogLines(client, PATH, TURNS if options.turns else "")
-            found = _found(options, about, lines.read())
+            found = _found(options, about, lines.newest_first(**_narrowed(options, about)))
             _check(options, about, found, client)
             lines.tell_hidden()
-    items = list(found.last)
+    items = found.last[::-1]
     if options.output == "json":
         print_json({"items": items})
     elif not items:
@@ -88,25 +94,41 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
+def _narrowed(options: argparse.Namespace, about: About) -> dict[str, str]:
+    """What the server can look up: one decision, or one object; anything else is found by reading the log."""
+    if options.id:
+        return {"id": options.id}
+    resource, (_, namespace, name) = about.resource, about.typed
+    if resource is None or not name or (resource.namespaced and not namespace):
+        return {}
+    group_resource = f"{resource.plural}.{resource.group}" if resource.group else resource.plural
+    return {"object": "/".join([group_resource, *([namespace] if resource.namespaced else []), name])}
+
+
 class _Found(NamedTuple):
-    last: deque[dict[str, Any]]
+    last: list[dict[str, Any]]  # the newest first
     controllers: set[str]  # that decided anything
     is_known: bool  # the object was decided about
 
 
 def _found(options: argparse.Namespace, about: About, items: Iterable[dict[str, Any]]) -> _Found:
-    last: deque[dict[str, Any]] = deque(maxlen=options.limit)
+    """`items`: the newest first. They are read no further than needed."""
+    last: list[dict[str, Any]] = []
     controllers: set[str] = set()
     is_known = False
     for item in items:
         record = item["record"]
         controllers.add(record["controller"])
         touched = (record.get("object", ""), *record.get("about", ()))
+        if options.id not in ("", record.get("id"), record.get("of")):
+            continue
         if not any(about.matches(*_object(each)) for each in touched):
             continue
         is_known = True
         if options.controller in ("", record["controller"]):
             last.append(item)
+            if len(last) == options.limit:
+                break
     return _Found(last, controllers, is_known)
 
 
@@ -120,6 +142,10 @@ def _check(options: argparse.Namespace, about: About, found: _Found, client: Api
             raise UsageError(
                 f'there is no controller "{options.controller}"{near}: known are {", ".join(known) or "none"}'
             )
+    if options.id and not found.last:
+        raise UsageError(
+            f'no decision "{options.id}" is kept: `fairlead decisions` lists the ids of the last ones'
+        )
     if not found.is_known:
         about.check(client)
 
@@ -137,6 +163,8 @@ def _row(record: dict[str, Any]) -> tuple[Any, ...]:
         detail = f"{detail} ({measured})" if detail else measured
     if record.get("node"):
         detail = f"to {record['node']}"
+    if "attempts" in record:
+        detail = f"{detail} (attempts {attempts_told(record)})"
     time, controller, named = record["time"], record["controller"], record.get("id") or record.get("of", "")
     if "term" in record:  # who decides from here on
         told = f"{record['identity']} leads, with fairlead {record['version'] or 'of no version'}"

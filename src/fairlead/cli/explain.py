@@ -1,6 +1,7 @@
 """`fairlead explain`: how far a pod has come, the latest attempt to place it, and what would have to change.
 
 Of a workload: what holds its pods up and whose turn it is, and then the same of the pod that stands for most of them.
+Of anything else, and of the past (`--at`, `--diff`), what controllers decided about it (`explain_decided.py`).
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from typing import Any
 
 from fairlead.cli import options as shared
 from fairlead.cli.client import ApiClient, connect
+from fairlead.cli.explain_decided import PREVIOUS, explain_decided, is_other
+from fairlead.cli.log_lines import attempts_told
 from fairlead.cli.output import cell, hint, print_json, print_table
 from fairlead.cli.pods import ask, named_pod, score_header, score_row
 from fairlead.cli.workloads import find, held_up, is_workload, observe
@@ -24,6 +27,10 @@ _EPILOG = """examples:
   fairlead explain pod/web-0 -n shop --all  every attempt that the log keeps
   fairlead explain pod/web-0 --attempt 412  one of them, by its number in the log (--all shows it as NUMBER)
   fairlead explain pod/web-0 -o json | jq .again
+  fairlead explain service/web              what controllers decided about any object, run again on what they had read
+  fairlead explain deployment/web --at 14:05      the same of a moment of the past; also a decision's id
+  fairlead explain deployment/web --diff          what made each decision another than the one before
+  fairlead explain deployment/web --controller deployment --diff 4f1c22ab-7   ... than that one
 
 The attempt is run again on the store's history; `run again` says whether that comes to the same. "stale by 2" says that
 a view lacked 2 changes that had been made: a reason for decisions that look wrong later. Of a pod that waits, `verdict`
@@ -36,7 +43,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "pod",
         metavar="KIND/NAME",
-        help="a pod, whose name alone works, too; or a workload, as in deployment/web",
+        help="a pod, whose name alone works, too; a workload, as in deployment/web; or any other object",
     )
     shared.add_namespace(parser, "namespace (default: the kubeconfig's, or default)")
     parser.add_argument("--all", action="store_true", help="list all attempts that are kept")
@@ -46,15 +53,37 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="NUMBER",
         help="the attempt with this NUMBER in --all, not the latest",
     )
+    parser.add_argument(
+        "--at",
+        metavar="TIME|DECISION",
+        default="",
+        help="what controllers had decided about it by then, or one decision by its id",
+    )
+    parser.add_argument("--controller", metavar="NAME", default="", help="only what this controller decided")
+    parser.add_argument(
+        "--diff",
+        metavar="DECISION",
+        nargs="?",
+        const=PREVIOUS,
+        default="",
+        help="what made a decision another than the one before it, or than this one",
+    )
     shared.add_client_options(parser, run, "table", "json")
 
 
 def run(options: argparse.Namespace) -> int:
+    of_controllers = bool(options.at or options.controller or options.diff)
+    if of_controllers and (options.all or options.attempt is not None):
+        raise UsageError(
+            "--all and --attempt are of attempts to place a pod: leave out --at, --controller and --diff"
+        )
     if options.all and options.attempt is not None:
         raise UsageError("--all lists every attempt, --attempt shows one: give one of them")
     if options.attempt is not None and options.attempt < 1:
         raise UsageError("--attempt takes a number greater than 0: --all lists those that are kept")
     with closing(connect(options.kubeconfig)) as client:
+        if of_controllers or is_other(options.pod, client, options.namespace):
+            return explain_decided(client, options)
         if is_workload(client, options.pod, options.namespace):
             return _workload(client, options)
         answer = _ask(client, options)
@@ -122,7 +151,7 @@ def _print_attempts(attempts: list[dict[str, Any]]) -> None:
             (
                 each["number"],
                 each["time"],
-                each["attempt"],
+                attempts_told(each),
                 each["cause"],
                 f"{each['waited']:.3f}s",
                 "@".join(map(str, each["policy"])),
@@ -146,7 +175,7 @@ def _print_one(answer: dict[str, Any]) -> None:
     if record is None:
         return
     print(
-        f"tried: {record['time']}, attempt {record['attempt']} (--attempt {answer['number']}),"
+        f"tried: {record['time']}, attempt {attempts_told(record)} (--attempt {answer['number']}),"
         f" because of {record['cause']},"
         f" after {record['waited']:.3f}s in the queue; policy {'@'.join(map(str, record['policy']))}"
     )

@@ -6,11 +6,12 @@ with its outcome. Together they are all that is needed to run the batch again on
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 
 import msgspec
 from msgspec import structs
 
+from fairlead.control.merging import Attempts
 from fairlead.control.record import LOOKED_UP
 from fairlead.control.turn import Turn
 from fairlead.core import codec
@@ -18,6 +19,7 @@ from fairlead.core.times import microtime, timestamp
 from fairlead.decision.contract import EventNote, Regarding
 from fairlead.decision.effects import Bind, ChangeStatus, Delete, Effect, delete_object, identity, premise_of
 from fairlead.decision.ensure import ensure_status
+from fairlead.model.kinds.recordingpolicy import FULL
 from fairlead.model.premise import Premise
 from fairlead.model.reasons import (
     NOMINATED,
@@ -77,6 +79,8 @@ class _Line(msgspec.Struct, frozen=True, omit_defaults=True):
     best: tuple[Scored, ...] = ()
     victims: tuple[Victim, ...] = ()
     about: tuple[str, ...] = ()  # other objects that it touches
+    attempts: tuple[int, int] | None = None  # blocked ones that said the same
+    detail: str = ""  # where it is not Full
 
 
 def batch_of(number: int, policy: Policy, reads: Reads, now: float) -> AttemptBatch:
@@ -106,9 +110,16 @@ def batch_record(batch: AttemptBatch, pods: Sequence[TakenPod], snapshot: Snapsh
 
 
 def record_for(
-    batch: AttemptBatch, position: int, taken: TakenPod, attempt: SchedulingAttempt, decision: str
+    batch: AttemptBatch,
+    position: int,
+    taken: TakenPod,
+    attempt: SchedulingAttempt,
+    decision: str,
+    attempts: Attempts | None = None,
+    level: str = FULL,
 ) -> bytes:
-    """`decision`: its id."""
+    """`decision`: its id. `level`: without Full it does not say how it came about (`recording.py`)."""
+    full = level == FULL
     return codec.encode(
         _Line(
             id=decision,
@@ -130,12 +141,20 @@ def record_for(
             node=attempt.node,
             nominated=attempt.nominated,
             reason=attempt.message,
-            waterfall=attempt.waterfall,
-            refusals=attempt.refusals,
-            best=attempt.best,
+            waterfall=attempt.waterfall if full else (),
+            refusals=attempt.refusals if full else (),
+            best=attempt.best if full else (),
             victims=attempt.victims,
+            attempts=attempts,
+            detail="" if full else level,
         )
     )
+
+
+def said_of(attempt: SchedulingAttempt, taken: TakenPod, policy: Policy) -> Hashable:
+    """All in which a blocked attempt may differ from the one before."""
+    meta = taken.pod.metadata
+    return meta.uid, meta.generation, policy.identity, attempt.message, attempt.waterfall
 
 
 def _evicted(attempt: SchedulingAttempt) -> tuple[str, ...]:

@@ -27,7 +27,7 @@ from fairlead.control.record import (
     UNKNOWN,
     Deciding,
     outcome_of,
-    record_of,
+    records_of,
 )
 from fairlead.control.refusals import Refusals, is_own_change
 from fairlead.control.settings import Settings
@@ -259,7 +259,9 @@ class Controller:
             id=self._health.term.next_id(),
             waited=waited,
         )
-        out.append(record_of(self._deciding, turn, view, now, wait if held is not None else None))
+        refusal = wait if held is not None else None
+        for record in records_of(self._deciding, turn, view, now, self._health, refusal):
+            out.append(record)
         self._tell_notes(turn, -1, now)
         if decision.effects:
             self._send(turn, now, out)

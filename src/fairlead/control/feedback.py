@@ -117,7 +117,7 @@ class Feedback:
             return []
         found: list[Found] = []
         for field, (before, after) in commit.fields.items():
-            if field in LIFE or (field.startswith(_FOLLOWS) and not field.startswith(_CONDITIONS)):
+            if follows(field):
                 continue
             step = Step(commit.seconds, commit.writer, field, after.shown, commit.decision, commit.revision)
             since = commit.seconds - window_seconds
@@ -202,6 +202,11 @@ class Feedback:
         if tried.times < invalid_max:
             return []
         return [Found(INVALID, key, tuple(said), (controller,), tried.times, tuple(tried.steps))]
+
+
+def follows(field: str) -> bool:
+    """Whether it comes and goes with what there is, and so proves nothing of who writes it."""
+    return field in LIFE or (field.startswith(_FOLLOWS) and not field.startswith(_CONDITIONS))
 
 
 def _couples(newest: _Rise, other: _Rise, reads: Reads) -> bool:

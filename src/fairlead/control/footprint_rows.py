@@ -11,8 +11,8 @@ admission:NodeAuthors writes nodes metadata.annotations[fairlead.dev/author]
 admission:PlacementQuotaCount writes placementquotas.fairlead.dev status.conditions[Full] status.used
 admission:Priority writes pods spec.preemptionPolicy spec.priority
 admission:ResourceQuotaCount writes resourcequotas status.used
-admission:SchedulerOverride writes scheduleroverrides.fairlead.dev spec.expiresAt spec.owner spec.requestedBy
-  status.held
+admission:SchedulerOverride writes scheduleroverrides.fairlead.dev spec.expiresAt spec.owner spec.preview
+  spec.requestedBy status.held
 admission:ServiceAccount writes pods spec.serviceAccount spec.serviceAccountName
 admission:ServiceAddress writes services spec.clusterIP spec.clusterIPs
 agent writes events count create lastTimestamp
@@ -114,7 +114,7 @@ endpoint-slices reads services metadata.deletionTimestamp metadata.labels spec.c
   spec.publishNotReadyAddresses spec.selector spec.type
 endpoint-slices writes endpointslices.discovery.k8s.io create endpoints
   metadata.annotations[fairlead.dev/zone-weights] ports
-events writes events count create lastTimestamp message
+events writes events count create lastTimestamp message metadata.annotations[fairlead.dev/decision]
 evidence-policy reads evidencepolicies.fairlead.dev metadata.deletionTimestamp spec status.observedGeneration
   status.silent status.state status.zones
 evidence-policy reads leases.coordination.k8s.io heard spec.leaseDurationSeconds spec.renewTime
@@ -188,13 +188,13 @@ overrides reads pods spec.nodeName status.phase
 overrides reads reservations.fairlead.dev metadata.annotations[fairlead.dev/override] spec.capacityClass
   status.allocatedTo status.phase
 overrides reads scheduleroverrides.fairlead.dev metadata.deletionTimestamp spec.approval spec.changes spec.expiresAt
-  spec.target status.active status.affectedControllers status.conditions[Residue]
+  spec.priority spec.target status.active status.affectedControllers status.conditions[Residue]
   status.conditions[SchedulerOverrideObserved] status.conditions[observed.fairlead.dev/daemonset]
   status.conditions[observed.fairlead.dev/deployment] status.conditions[observed.fairlead.dev/endpoint-slices]
   status.conditions[observed.fairlead.dev/override-capacity] status.conditions[observed.fairlead.dev/override-drain]
   status.conditions[observed.fairlead.dev/replicaset] status.conditions[observed.fairlead.dev/scheduler]
-  status.conditions[observed.fairlead.dev/statefulset] status.held status.observedGeneration status.reserved
-  status.residue status.undoPlan
+  status.conditions[observed.fairlead.dev/statefulset] status.held status.observedGeneration status.raised
+  status.reserved status.residue status.undoPlan
 overrides writes scheduleroverrides.fairlead.dev status.active status.affectedControllers status.conditions[Residue]
   status.conditions[SchedulerOverrideObserved] status.conditions[observed.fairlead.dev/daemonset]
   status.conditions[observed.fairlead.dev/deployment] status.conditions[observed.fairlead.dev/endpoint-slices]
@@ -321,7 +321,8 @@ scheduler reads pods metadata.annotations[fairlead.dev/reservation] metadata.del
   status.containerStatuses status.initContainerStatuses status.nominatedNodeName status.phase status.podIP
   status.reason status.startTime
 scheduler reads reservations.fairlead.dev spec.capacityClass spec.owner spec.requests status.nodeName status.phase
-scheduler reads scheduleroverrides.fairlead.dev spec.approval spec.changes spec.expiresAt spec.scope spec.target
+scheduler reads scheduleroverrides.fairlead.dev spec.approval spec.changes spec.expiresAt spec.priority spec.scope
+  spec.target status.raised
 scheduler reads schedulingpolicies.fairlead.dev spec
 scheduler writes placementquotas.fairlead.dev status.conditions[Full] status.used
 scheduler writes pods delete metadata.annotations[fairlead.dev/reservation] spec.nodeName

@@ -1,12 +1,14 @@
 """What the controllers of one plane share so that together they do no harm: settings, breaker, retry budget, the
-detector of write loops, what refused keys wait for, and the numbers of decisions. Made by `plane.py`, handed to each
-controller.
+detector of write loops, what refused keys wait for, the numbers of decisions and what is merged of them. Made by
+`plane.py`, handed to each controller.
 """
 
 from __future__ import annotations
 
 from fairlead.control.breaker import Breaker
 from fairlead.control.budget import RetryBudget
+from fairlead.control.merging import Merging
+from fairlead.control.recording import Recording
 from fairlead.control.settings import BUILT_IN, Settings
 from fairlead.control.term import Term
 from fairlead.control.turn import Next
@@ -20,6 +22,8 @@ class Health:
     def __init__(self) -> None:
         self.settings = BUILT_IN
         self.term = Term()
+        self.merging = Merging()
+        self.recording = Recording()
         self.breaker = Breaker()
         self.budget: RetryBudget[tuple[str, Key]] = RetryBudget()  # waiting: controller and key
         self.writes = WriteLoops()

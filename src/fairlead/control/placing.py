@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 
 from fairlead.cache.mirror import Mirror
 from fairlead.control.attempts import (
+    AttemptBatch,
     Reads,
     batch_of,
     batch_record,
@@ -25,16 +26,20 @@ from fairlead.control.attempts import (
     notes_for,
     plan_evictions,
     record_for,
+    said_of,
 )
 from fairlead.control.complaints import Complaints, one_line, try_call
 from fairlead.control.flights import Flight, Flights
 from fairlead.control.health import Health
 from fairlead.control.instructions import Outbox, Record
+from fairlead.control.merging import Attempts, Told
+from fairlead.control.recording import Subject
 from fairlead.control.settings import PlacingSettings, Settings
 from fairlead.control.turn import Turn
 from fairlead.decision.contract import SETTLED, Decision, EventNote, Waiting
 from fairlead.decision.effects import Effect
 from fairlead.model.key import Key
+from fairlead.model.kinds.recordingpolicy import FULL, NONE
 from fairlead.model.policy import plane_knobs
 from fairlead.model.policy.in_use import policy_in_use
 from fairlead.model.premise import Premise
@@ -86,7 +91,7 @@ class Placer:
         self.snapshot = Snapshot()
         self.waiting = WaitingPods(priority_of=self._priority_of)
         self._mirrors = mirrors
-        self._term = health.term
+        self._kept = health
         self.flights = Flights(
             NAME,
             health,
@@ -225,21 +230,64 @@ class Placer:
         self._batches += 1
         number = self._batches
         shared = batch_of(number, self.policy, self._read(), now)
-        out.append(Record(batch_record(shared, batch, self.snapshot)))
+        shared_line = batch_record(shared, batch, self.snapshot)
         attempts = [self._attempt(taken.pod) for taken in batch]
         for report in self._complaints.take():
             out.append(report)
         self.attempts += len(attempts)
-        ids: list[str] = []
-        for position, (taken, attempt) in enumerate(zip(batch, attempts, strict=True)):
-            ids.append(self._term.next_id())
-            out.append(Record(record_for(shared, position, taken, attempt, ids[-1])))
+        told = [
+            self._record(shared, shared_line, position, taken, attempt, now)
+            for position, (taken, attempt) in enumerate(zip(batch, attempts, strict=True))
+        ]
+        ids = [each.id for each in told]
+        lines = [line for each in told for line in each.lines]
+        if lines:
+            out.append(Record(shared_line))
+        for line in lines:
+            out.append(Record(line))
         together: list[Flight] = []
         for taken, attempt, decision in zip(batch, attempts, ids, strict=True):
             flight = self._carry_out(taken, attempt, decision, now, out)
             if flight is not None:
                 together.append(flight)
         self.flights.send_together(together, out)
+
+    def _record(
+        self,
+        batch: AttemptBatch,
+        batch_line: bytes,
+        position: int,
+        taken: TakenPod,
+        attempt: SchedulingAttempt,
+        now: float,
+    ) -> Told:
+        """An attempt that comes to nothing, as the one before did, and has nothing to tell the pod, is counted. How
+        much is kept of any is for the policy of records."""
+        merging, recording = self._kept.merging, self._kept.recording
+        key, pod, decision = attempt.key, taken.pod, self._kept.term.next_id()
+        is_blocked = not (attempt.node or attempt.nominated or attempt.victims)
+        said = said_of(attempt, taken, self.policy) if is_blocked else None
+        repeats = is_blocked and merging.repeats(NAME, key, said)
+        level = FULL
+        if recording.policy is not None:
+            owner = pod.metadata.controller
+            subject = Subject(NAME, key, is_blocked, owner.name if owner else "", pod.spec.priority or 0)
+            if is_blocked and not repeats:
+                recording.failing(subject, now)
+            level = recording.level(subject, now)
+
+        def encode(attempts: Attempts | None = None) -> bytes:
+            line = record_for(batch, position, taken, attempt, decision, attempts, level)
+            recording.count(level, len(line))
+            return line
+
+        if not is_blocked or (repeats and mark_unschedulable(pod, attempt, now) is not None):
+            before = merging.other(NAME, key)
+            if level == NONE:
+                recording.left_out += 1
+                return Told(before, decision)
+            return Told((*before, encode()), decision)
+        return merging.blocked(NAME, key, said, decision, encode, taken.attempts, batch_line)
 
     def _attempt(self, pod: Pod) -> SchedulingAttempt:
         """A plugin that raises is a fault of the program: this pod waits and says so, and all others go on."""

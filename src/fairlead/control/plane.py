@@ -16,6 +16,7 @@ from msgspec import structs
 
 from fairlead.cache import events as mirrored
 from fairlead.cache.events import Mirrored
+from fairlead.control import recording
 from fairlead.control.controller import Controller
 from fairlead.control.events import Recorder
 from fairlead.control.health import Health
@@ -240,6 +241,8 @@ class Plane:
                 self._learn_kinds(instruction.key.name, instruction.after, now, out)
             if resource == PLANE_SETTINGS.name:
                 self._use_settings(instruction.after, now, out)
+            if resource in recording.WATCHED:
+                self.health.recording.observe(resource, instruction.before, instruction.after, now)
             before, after, synced = instruction.before, instruction.after, self.synced
             self.tallies.observe(resource, instruction.key, before, after, now, synced=synced)
             if not synced:
@@ -301,6 +304,8 @@ class Plane:
                     worker.stirred = False
                     worker.due_at = worker.next_at(now)
             self._tell_events(now, out)
+        elif self._led:
+            out += self.end_term()
         self._led = leads
         at = self._next_at(leads, now)
         if at and at != self._wake_at:
@@ -312,6 +317,10 @@ class Plane:
         leadership, term = self.leadership, self.health.term
         term.begin(leadership.identity, leadership.fence_revision, now)
         out.append(Record(term.opening(leadership.identity, self.version, self.flags, now)))
+
+    def end_term(self) -> tuple[Record, ...]:
+        """It leads no longer, or is about to end: what was counted of blocked decisions is to be kept."""
+        return tuple(map(Record, self.health.merging.end()))
 
     @property
     def flags(self) -> tuple[str, ...]:

@@ -13,10 +13,12 @@ were simply committed: then the audit line of each write names the decision, in 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from fairlead.cache.view import MirrorView
 from fairlead.control.instructions import DECISIONS, TURNS, Record
+from fairlead.control.merging import Attempts, Merging, without_counters
+from fairlead.control.recording import Recording, Subject
 from fairlead.control.refusals import Wait
 from fairlead.control.turn import Turn
 from fairlead.core import codec
@@ -24,6 +26,7 @@ from fairlead.core.times import microtime
 from fairlead.decision.contract import Reading, Settled, Stuck, Verdict, Waiting
 from fairlead.decision.digest import digest_of
 from fairlead.model.key import Key
+from fairlead.model.kinds.recordingpolicy import FULL, NONE, OUTCOME
 
 STREAM = DECISIONS
 SEVERAL = "several"
@@ -34,6 +37,15 @@ CONFLICT, REFUSED, UNKNOWN, LOOKED_UP = "conflict", "refused", "unknown", "looke
 RAISED, LOOP = "raised", "write loop"  # the Decider failed; it was carried out, and led back to itself
 
 Json = dict[str, Any]
+DETAIL = "detail"  # a record that is not in full says so
+_HOW = frozenset({"inputs", "heard", "wall", "cause", "waited"})  # how it came about: of records in full
+
+
+class Kept(Protocol):
+    """What the controllers of a plane share of records (`health.py`)."""
+
+    merging: Merging
+    recording: Recording
 
 
 class Deciding(NamedTuple):
@@ -43,10 +55,62 @@ class Deciding(NamedTuple):
     settings: int = 0  # the revision of the PlaneSettings in use, 0 for what is built in
 
 
-def record_of(
-    who: Deciding, turn: Turn, view: Reading | None, now: float, held: Wait | None = None
-) -> Record:
-    """What was decided, before any of it is carried out. `held`: the refusal for which some of it is not."""
+def records_of(
+    who: Deciding, turn: Turn, view: Reading | None, now: float, kept: Kept, held: Wait | None = None
+) -> list[Record]:
+    """What was decided, before any of it is carried out, in the detail that the policy asks for (`recording.py`). A
+    blocked turn that says what the one before said is counted (`merging.py`): then it goes by the id of that one.
+    `held`: the refusal for which some of it is not carried out."""
+    line, stream = _line_of(who, turn, view, now, held)
+    verdict, merging, recording = turn.decision.verdict, kept.merging, kept.recording
+    is_blocked = not turn.decision.effects and isinstance(verdict, Waiting | Stuck)
+    level, subject = FULL, None
+    if recording.policy is not None:
+        subject = Subject(who.controller, turn.key, is_blocked, _owner(turn.key, view))
+        level = recording.level(subject, now)
+    if not is_blocked or not isinstance(verdict, Waiting | Stuck):
+        before = [*map(Record, merging.other(who.controller, turn.key))]
+        if level == NONE or (stream == TURNS and not recording.is_sampled(turn.id)):
+            recording.left_out += 1
+            return before
+        body = codec.encode(_detailed(line, level))
+        recording.count(level, len(body))
+        return [*before, Record(body, stream)]
+    said = (
+        line["verdict"], verdict.reason, without_counters(verdict.message), turn.is_held, line.get("uid"),
+        line.get("generation"), who.settings,
+    )  # fmt: skip
+    if subject is not None and not merging.repeats(who.controller, turn.key, said):
+        recording.failing(subject, now)
+        level = recording.level(subject, now)
+
+    def encode(attempts: Attempts | None) -> bytes:
+        told = line if attempts is None else {**line, "attempts": attempts}
+        body = codec.encode(_detailed(told, level))
+        recording.count(level, len(body))
+        return body
+
+    told = merging.blocked(who.controller, turn.key, said, turn.id, encode)
+    turn.id = told.id
+    return [*map(Record, told.lines)]
+
+
+def _detailed(line: Json, level: str) -> Json:
+    if level == FULL:
+        return line
+    return {**{field: value for field, value in line.items() if field not in _HOW}, DETAIL: OUTCOME}
+
+
+def _owner(key: Key, view: Reading | None) -> str:
+    found = view.metadata_of(key) if isinstance(view, MirrorView) else None
+    owner = found.controller if found is not None else None
+    return owner.name if owner is not None else ""
+
+
+def _line_of(
+    who: Deciding, turn: Turn, view: Reading | None, now: float, held: Wait | None
+) -> tuple[Json, str]:
+    """A line, and the log that it is for."""
     decision = turn.decision
     line = _head(who, turn, now)
     settles = isinstance(decision.verdict, Settled) and not decision.effects and not turn.is_held
@@ -77,7 +141,7 @@ def record_of(
             line["heard"] = heard
         if view.walls:
             line["wall"] = {microtime(at): microtime(shown) for at, shown in view.walls.items()}
-    return Record(codec.encode(line), TURNS if settles else DECISIONS)
+    return line, TURNS if settles else DECISIONS
 
 
 def outcome_of(who: Deciding, turn: Turn, outcome: str, now: float, verdict: Verdict | None = None) -> Record:

@@ -25,7 +25,7 @@ from fairlead.decision.predicates import facts_of
 from fairlead.model.custom.definition import outline_of
 from fairlead.model.kind import Kind
 from fairlead.model.served import Served
-from fairlead.model.views import PLACEMENT_QUOTAS, PLANE_SETTINGS, Resource, Stored, View
+from fairlead.model.views import PLACEMENT_QUOTAS, PLANE_SETTINGS, RECORDING_POLICIES, Resource, Stored, View
 from fairlead.port.driving import Started
 
 # So many custom kinds are known for a while after their definitions went.
@@ -225,9 +225,9 @@ class MirrorSources:
 
 
 def resources_read(deciders: Sequence[Decider | type[Placer]]) -> dict[str, Resource[View]]:
-    """What all of them read, and the settings. One mirror serves all readers of a resource, so they must mean the
-    same view of it; who reads metadata alone (`View`) is served by any."""
-    found: dict[str, Resource[View]] = {PLANE_SETTINGS.name: PLANE_SETTINGS}
+    """What all of them read, the settings and the policy of records. One mirror serves all readers of a resource, so
+    they must mean the same view of it; who reads metadata alone (`View`) is served by any."""
+    found: dict[str, Resource[View]] = {each.name: each for each in (PLANE_SETTINGS, RECORDING_POLICIES)}
     for decider in deciders:
         for resource in decider.reads:
             known = found.get(resource.name)

@@ -3,8 +3,8 @@
 An `Asking` is a generator. It touches the running server only between its yields, for moments; it yields
 
     None      others may have their turn
-    a call    run this and send me what it returns, or throw in what it raises. It touches nothing that changes: it may
-              run in another thread, while everything goes on
+    a call    run this and send me what it returns, or throw in what it raises. It touches nothing that changes, but
+              for an index that may be asked from anywhere: it may run in another thread, while everything goes on
 
 and returns the answer. `runtime/server/answering.py` drives it beside a running server; `answered` at one go, for
 tests.

@@ -93,15 +93,21 @@ def _last_attempt(sources: Sources, pending: list[Pod]) -> Asking[Attempt]:
     """Of the pod that has waited longest."""
     pod = min(pending, key=lambda each: (each.metadata.creation_timestamp, each.metadata.name))
     meta = pod.metadata
-    for line in records.attempts_of(sources.journal, meta.namespace, meta.name):
-        if line is None:
-            yield None
-        elif line.record["uid"] == meta.uid:
-            policy = sources.policy(line.record)
-            if policy is None or line.record.get("node"):
-                return Attempt(pod, line, None)
-            return Attempt(pod, line, (yield from verdict_of(sources, pod, line.record, policy)))
-    return Attempt(pod, None, None)
+    found = yield from records.attempts_of(
+        sources.journal,
+        sources.index,
+        meta.namespace,
+        meta.name,
+        1,
+        lambda each: bool(each.record["uid"] == meta.uid),
+    )
+    if not found:
+        return Attempt(pod, None, None)
+    [line] = found
+    policy = sources.policy(line.record)
+    if policy is None or line.record.get("node"):
+        return Attempt(pod, line, None)
+    return Attempt(pod, line, (yield from verdict_of(sources, pod, line.record, policy)))
 
 
 def _last_refusal(family: Family) -> Line | None:

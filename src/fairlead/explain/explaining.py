@@ -41,13 +41,10 @@ def explain(
     """The latest attempt for a pod, or with `number` the one with that number in the log. Pods of namespaces that are
     not in sight are counted, not named."""
     spaces = sight.namespaces(sources.namespaces())
-    line: records.NumberedRecord | None = None
-    for each in records.attempts_of(sources.journal, namespace, name):
-        if each is None:
-            yield None
-        elif number in (0, each.sequence):
-            line = each
-            break
+    tried = yield from records.attempts_of(
+        sources.journal, sources.index, namespace, name, 1, lambda each: number in (0, each.sequence)
+    )
+    line = tried[0] if tried else None
     pod = sources.pod(namespace, name)
     if line is None and number:
         raise NotFound(f'no attempt of pod "{name}" has the number {number}: --all lists those kept')
@@ -85,14 +82,9 @@ def explain(
 
 def history(sources: Sources, namespace: str, name: str, sight: Sight = EVERYTHING) -> Asking[Json]:
     """Every attempt that the log keeps, oldest first."""
-    lines: list[records.NumberedRecord] = []
-    for each in records.attempts_of(sources.journal, namespace, name):
-        if each is None:
-            yield None
-        else:
-            lines.append(each)
-            if len(lines) == ATTEMPTS_SHOWN_MAX:
-                break
+    lines = yield from records.attempts_of(
+        sources.journal, sources.index, namespace, name, ATTEMPTS_SHOWN_MAX
+    )
     pod = sources.pod(namespace, name)
     if not lines and pod is None:
         raise no_such_pod(namespace, name)
@@ -243,18 +235,22 @@ def _inputs(
 
 def _when_placed(sources: Sources, pod: Pod) -> Asking[tuple[Snapshot, Facts, Policy, str] | str]:
     meta = pod.metadata
-    for line in records.attempts_of(sources.journal, meta.namespace, meta.name):
-        if line is None:
-            yield None
-            continue
-        record = line.record
-        if record["uid"] == meta.uid and record.get("node") == pod.spec.node_name:
-            policy = sources.policy(record)
-            inputs = yield from _inputs(sources, line, policy)
-            if isinstance(inputs, str) or policy is None:
-                return str(inputs)
-            return (yield from _placed_again(inputs, policy, record["time"]))
-    return "no attempt that placed it is on record"
+    placed = (meta.uid, pod.spec.node_name)
+    found = yield from records.attempts_of(
+        sources.journal,
+        sources.index,
+        meta.namespace,
+        meta.name,
+        1,
+        lambda each: (each.record["uid"], each.record.get("node")) == placed,
+    )
+    if not found:
+        return "no attempt that placed it is on record"
+    policy = sources.policy(found[0].record)
+    inputs = yield from _inputs(sources, found[0], policy)
+    if isinstance(inputs, str) or policy is None:
+        return str(inputs)
+    return (yield from _placed_again(inputs, policy, found[0].record["time"]))
 
 
 def _placed_again(

@@ -1,20 +1,28 @@
-"""Finds what was recorded of attempts to place a pod, in the bounded log of decisions. Reads backwards: what people ask
-about is mostly young. Called by `explaining.py`; `control/attempts.py` wrote the lines.
+"""Finds what was recorded: lines that touch an object, and attempts to place a pod, the newest first.
+
+What touches what is known to the index (`index.py`), which is asked elsewhere; the lines themselves are read here, a
+few at a time. Called by `explaining.py` and `runtime/server/decision_lines.py`; `control/attempts.py` and
+`control/record.py` wrote them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple
 
 from fairlead.control.attempts import SCHEDULER
 from fairlead.control.record import STREAM
 from fairlead.core import codec
-from fairlead.store.contract import Journal
-from fairlead.store.tail import lines_backwards, newest_line
+from fairlead.explain.asking import Asking
+from fairlead.explain.index import DecisionIndex, touched_by
+from fairlead.store.contract import Journal, Note
+from fairlead.store.tail import lines_backwards
 
 Json = dict[str, Any]
+_BATCH_MAX = 20_000  # lines of one batch, and of what others wrote among them
+_PAGE = 100  # lines that are read before others have their turn
 
 
 class NumberedRecord(NamedTuple):
@@ -22,24 +30,72 @@ class NumberedRecord(NamedTuple):
     record: Json
 
 
-def attempts_of(journal: Journal, namespace: str, name: str) -> Iterator[NumberedRecord | None]:
-    """Attempts to place pods of that name, the newest first. None: a stretch of the log is read, and others may have
-    their turn."""
-    wanted = b'"object":"pods/%s/%s"' % (namespace.encode(), name.encode())
-    for window in lines_backwards(journal, STREAM, newest_line(journal, STREAM)):
-        for sequence, _, note in window:
-            if wanted in note.body:
-                record = codec.decode(note.body)
-                if record["controller"] == SCHEDULER and "batch" in record:
-                    yield NumberedRecord(sequence, record)
-        yield None
+class Stored(NamedTuple):
+    sequence: int
+    at: float
+    note: Note
+
+
+def touching(
+    journal: Journal,
+    index: DecisionIndex,
+    keys: Sequence[str],
+    before: int = 0,
+    limit: int = _PAGE,
+    stream: str = STREAM,
+) -> Asking[list[Stored]]:
+    """Lines that touch one of these objects, the newest first."""
+    found: list[Stored] = []
+    wanted = frozenset(keys)
+    while len(found) < limit:
+        page = min(_PAGE, limit - len(found))
+        sequences: list[int] = yield partial(index.sequences, keys, before, page, stream)
+        for sequence in sequences:
+            lines = journal.notes(stream, sequence - 1, 1)
+            if lines and lines[0][0] == sequence and not wanted.isdisjoint(touched_by(lines[0][2].body)):
+                found.append(Stored(*lines[0]))
+        if len(sequences) < page:
+            break
+        before = sequences[-1]
+    return found
+
+
+def attempts_of(
+    journal: Journal,
+    index: DecisionIndex,
+    namespace: str,
+    name: str,
+    limit: int = 1,
+    wanted: Callable[[NumberedRecord], bool] = lambda each: True,
+) -> Asking[list[NumberedRecord]]:
+    """Attempts to place pods of that name, the newest first."""
+    key, before = f"pods/{namespace}/{name}", 0
+    found: list[NumberedRecord] = []
+    while True:
+        lines = yield from touching(journal, index, [key], before, _PAGE)
+        for sequence, _, note in lines:
+            line = NumberedRecord(sequence, codec.decode(note.body))
+            if _is_attempt(line.record, key) and wanted(line):
+                found.append(line)
+                if len(found) == limit:
+                    return found
+        if len(lines) < _PAGE:
+            return found
+        before = lines[-1].sequence
+
+
+def _is_attempt(record: Json, key: str) -> bool:
+    return record["object"] == key and record["controller"] == SCHEDULER and "batch" in record
 
 
 def batch_of(journal: Journal, attempt: NumberedRecord) -> Json | None:
-    """The record of the batch that an attempt was part of; None if the log no longer has it."""
-    number = attempt.record["batch"]
+    """The record of the batch that an attempt was part of, which is not far before it; None if the log no longer has
+    it."""
+    number, oldest = attempt.record["batch"], attempt.sequence - _BATCH_MAX
     wanted = b'"batch":%d' % number
-    for _, _, note in chain.from_iterable(lines_backwards(journal, STREAM, attempt.sequence)):
+    for sequence, _, note in chain.from_iterable(lines_backwards(journal, STREAM, attempt.sequence, _PAGE)):
+        if sequence < oldest:
+            break
         if wanted in note.body and b'"assumed":' in note.body:
             record: Json = codec.decode(note.body)
             if record["batch"] == number and "pods" in record:

@@ -1,4 +1,5 @@
-"""What an explanation is made from: the store with its history, the log of decisions, the scheduler as it runs.
+"""What an explanation is made from: the store with its history, the log of decisions with its index, the scheduler
+as it runs.
 
 Made once by `runtime/`, handed to every function here that answers a question.
 """
@@ -16,6 +17,7 @@ from fairlead.cache.view import MirrorView, NotMirrored
 from fairlead.control.placing import Placer
 from fairlead.control.plane import Plane
 from fairlead.core.errors import NotFound, Unavailable
+from fairlead.explain.index import DecisionIndex
 from fairlead.ledger.progress import standing_of
 from fairlead.model.key import Key
 from fairlead.model.policy import plane_knobs
@@ -46,6 +48,7 @@ class Sources:
     journal: Journal
     plane_now: Callable[[], Plane]  # one that failed is replaced by another
     clock: Callable[[], float]
+    index: DecisionIndex
 
     @property
     def plane(self) -> Plane:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from fairlead.control.complaints import try_call
+from fairlead.control.record import DETAIL
 from fairlead.core import codec
 from fairlead.core.times import parse_time
 from fairlead.model.key import Key
@@ -30,6 +31,7 @@ from fairlead.schedule.registry import default_policy, policy_for
 from fairlead.schedule.snapshot import Snapshot
 
 _COMPARED = ("node", "nominated", "waterfall", "refusals", "best", "victims", "reason")
+_OUTCOME = ("node", "nominated", "victims", "reason")  # what a record in less detail has
 
 
 class Discrepancy(NamedTuple):
@@ -43,7 +45,7 @@ def differences(record: Json, attempt: SchedulingAttempt) -> tuple[Discrepancy, 
     now = codec.decode(codec.encode(msgspec.to_builtins(attempt)))
     now["reason"] = now.pop("message", "")
     found = []
-    for name in _COMPARED:
+    for name in _COMPARED if record.get(DETAIL) is None else _OUTCOME:
         then, again = record.get(name) or None, now.get(name) or None
         if then != again:
             found.append(Discrepancy(name, then, again))

@@ -10,11 +10,10 @@ here as well: a decision that missed something waits, one whose effects would be
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
-from fairlead.cache.mirror import Mirror
 from fairlead.control.complaints import one_line
 from fairlead.control.refusals import Wait, hold_back
 from fairlead.control.unread import wait_until_readable
@@ -27,6 +26,7 @@ from fairlead.model.key import Key
 from fairlead.model.kind import Json
 from fairlead.replay.cast import Cast
 from fairlead.replay.past import History, HistoryMirrors, NotAsked, NotKept, PastView
+from fairlead.replay.tracing import TracedView
 
 _FAILED = "DeciderFailed"
 
@@ -37,6 +37,7 @@ class Rerun(NamedTuple):
     decision: Decision | None
     digest: str
     why: str = ""
+    seen: frozenset[Key] = frozenset()  # what it was shown, if that was asked for
 
 
 def starts_of(lines: Iterable[Json]) -> dict[str, int]:
@@ -57,8 +58,9 @@ class Rerunner:
         self._cast = cast
         self.past = HistoryMirrors(history, cast.resources)
 
-    def run(self, line: Json) -> Rerun | str:
-        """Or why it cannot be run at all: what it rests on is not at hand."""
+    def run(self, line: Json, *, traced: bool = False, at: str = "") -> Rerun | str:
+        """Or why it cannot be run at all: what it rests on is not at hand. `traced`: also tell what it was shown; `at`:
+        as if it had been another instant."""
         reads = line.get("reads")
         if reads is None:
             return "its record names no revisions"
@@ -68,8 +70,9 @@ class Rerunner:
             decider = self._cast.decider(line["controller"])
             if decider is None:
                 return f"there is no controller {line['controller']} in this release"
-            key, now = self._cast.key_of(line["object"]), parse_time(line["time"])
-            view = PastView(self.past, reads, heard)
+            key = self._cast.key_of(line["object"])
+            now = parse_time(at or line["time"])
+            view = TracedView(self.past, reads, heard) if traced else PastView(self.past, reads, heard)
             wait = msgspec.convert(line["held"], Wait) if "held" in line else None
             decision = decide_again(decider, view, key, now, wait)
         except NotKept as missing:
@@ -78,14 +81,8 @@ class Rerunner:
             return Rerun(None, "", f"it asks now {asked}, which it did not ask then")
         except Exception as error:  # noqa: BLE001 - a Decider that raises is a finding like any other
             return Rerun(None, "", f"{_FAILED}: {one_line(error)}")
-        return Rerun(decision, digest_of(decision))
-
-    def view(self, line: Json) -> PastView:
-        """What it read, for those who compare or explain."""
-        return PastView(self.past, line["reads"], line.get("heard") or {})
-
-    def mirror(self, resource: str, revision: int) -> Mirror[Any]:
-        return self.past.at(resource, revision)
+        seen = view.seen if isinstance(view, TracedView) else frozenset[Key]()
+        return Rerun(decision, digest_of(decision), seen=seen)
 
     def _serve_kinds(self, heard: Json) -> None:
         revision = heard.get("kinds", 0)

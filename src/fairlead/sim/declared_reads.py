@@ -106,17 +106,19 @@ class NotedReads:
         custom = {each.name for each in inner.reads if CATALOG.of_resource(each.name) is None}
         return {**dict.fromkeys(custom, frozenset({ANY})), **known.reads}
 
-    def _compare(self, inner: Decider, decision: Decision, scrambled: Reading, key: Key, now: float) -> None:
+    def _compare(
+        self, inner: Decider, decision: Decision, scrambler: Scrambler, view: Reading, key: Key, now: float
+    ) -> None:
         told = self.swayed.setdefault(inner.name, [])
         number = self._decided[inner.name] = self._decided.get(inner.name, 0) + 1
         if len(told) >= _TOLD_MAX or (number > _EACH_OF_THE_FIRST and number % _EVERY_LATER):
             return
         try:
-            other = inner.decide(scrambled, key, now)
+            other = inner.decide(scrambler.view(view), key, now)
         except Exception as error:  # noqa: BLE001 - whatever it is, it came of what is not to be read
             told.append(f"{'/'.join(key)}: {error!r}")
             return
-        if other != decision:
+        if scrambler.judged(other) != scrambler.judged(decision):
             told.append(f"{'/'.join(key)}: {decision} became {other}")
 
     def noting(self, inner: Decider) -> Decider:
@@ -138,7 +140,7 @@ class NotedReads:
         def decide(view: Reading, key: Key, now: float) -> Decision:
             decision = inner.decide(through(view, tracer), key, now)
             if scrambler is not None:
-                self._compare(inner, decision, scrambler.view(view), key, now)
+                self._compare(inner, decision, scrambler, view, key, now)
             return decision
 
         def refused(view: Reading, key: Key, refusal: Refusal, now: float) -> Decision:

@@ -24,8 +24,10 @@ from fairlead.api.attempt import Attempt
 from fairlead.api.desk import Desk
 from fairlead.api.server import Api
 from fairlead.control.authority import AGENT
+from fairlead.control.events import WRITER as EVENTS
 from fairlead.control.placing import NAME as SCHEDULER
 from fairlead.control.placing import Placer
+from fairlead.control.roster import default_deciders
 from fairlead.core import codec
 from fairlead.decision.footprint import ANY, DELETE, Footprint, written_fields
 from fairlead.model.catalog import CATALOG
@@ -46,7 +48,7 @@ from fairlead.store.contract import DELETED, CommittedChange
 ADMISSION = "admission:"  # before the name of a step
 _BY_PLANE = " of plane-"
 _POLICY = {PLANE_SETTINGS.name: ("spec",), SCHEDULING_POLICIES.name: ("spec",)}
-_OF_WORLDS = ("operator", "recovery")  # controllers of which only worlds know
+_BESIDE = frozenset({SCHEDULER, AGENT, EVENTS, "hollow"})
 # Annotations with which worlds and hollow nodes are told what to play: no plane that serves anybody has them.
 _PLAYED_BY_ANY = "[sim.fairlead.dev/"
 _PLAYED = (
@@ -93,7 +95,13 @@ class ObservedFootprints:
         }
 
     def footprints(self) -> dict[str, Footprint]:
-        names = {each for each in (*self.noted.fields, *self._written) if each not in _OF_WORLDS}
+        """Of those that every plane has; some worlds have controllers of their own."""
+        known = {each.name for each in default_deciders()} | _BESIDE
+        names = [
+            each
+            for each in {*self.noted.fields, *self._written}
+            if each in known or each.startswith(ADMISSION)
+        ]
         return {
             each: Footprint(_frozen(self.noted.fields.get(each, {})), _frozen(self._written.get(each, {})))
             for each in sorted(names)

@@ -15,7 +15,8 @@ from typing import Any
 
 from msgspec import structs
 
-from fairlead.decision.contract import Reading, Silent
+from fairlead.decision.contract import Decision, Reading, Silent
+from fairlead.decision.effects import Change, Effect
 from fairlead.decision.footprint import ANY, HEARD, IDENTITY, covers
 from fairlead.model.views import PODS, Condition, Resource, Stored, View
 
@@ -46,6 +47,21 @@ class Scrambler:
         if view is None or isinstance(view, Stored) or not isinstance(view, View):
             return view  # of an object of any kind only metadata is read, from its bytes
         return self._copy(resource, "", view)
+
+    def judged(self, decision: Decision) -> Decision:
+        """Without conditions of others that are passed on as they are: a list is written whole, by who changes one."""
+        return structs.replace(decision, effects=tuple(map(self._own, decision.effects)))
+
+    def _own(self, effect: Effect) -> Effect:
+        status = effect.patch.get("status") if isinstance(effect, Change) else None
+        if not isinstance(effect, Change) or not isinstance(status, dict) or "conditions" not in status:
+            return effect
+        known = [
+            each
+            for each in status["conditions"] or ()
+            if self.knows_field(effect.resource, f"status.conditions[{each.get('type')}]")
+        ]
+        return structs.replace(effect, patch={**effect.patch, "status": {**status, "conditions": known}})
 
     def _copy(self, resource: str, path: str, view: View) -> View:
         changed: dict[str, Any] = {}

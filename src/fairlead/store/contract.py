@@ -277,6 +277,10 @@ class Journal(JournalReader, Protocol):
         """Lines of a bounded log: (sequence, time, note), oldest first."""
         ...
 
+    def notes_before(self, stream: str, before: int, limit: int) -> list[tuple[int, float, Note]]:
+        """The last lines before a sequence, or of all if it is 0; oldest first."""
+        ...
+
     def close(self) -> None: ...
 
 

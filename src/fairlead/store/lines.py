@@ -1,12 +1,17 @@
 """The bounded logs of the sqlite journal (`audit`, `decisions`): lines are appended with a batch, the oldest go.
 
-Part of `sqlite.py`, which calls it inside a batch's transaction, on its writing connection. Each line is linked to the
-one before (`chain.py`); what a chain begins and ends with is a row of `chains`, written in the same transaction.
+Part of `sqlite.py`, which calls it inside a transaction, on its writing connection: with a batch, and with compaction
+(`tend`). Each line is linked to the one before (`chain.py`); what a chain begins and ends with is a row of `chains`,
+written in the same transaction.
+
+Each log has its bound (`retention.LogBound`): lines, bytes, age. How many bytes there are is counted from the newest
+line back, a stretch with each compaction, so that no start waits for it: until all are counted a log may be larger than
+its bound, never smaller.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import apsw
@@ -15,12 +20,14 @@ import msgspec
 from fairlead.store.chain import REPAIRED, TRIMMED, UPGRADED, Chain, link
 from fairlead.store.contract import Note
 from fairlead.store.digests import note_digest
+from fairlead.store.retention import LogBound
 from fairlead.store.rows import distinct_values, insert_rows
 from fairlead.store.seal import Total
 
 #: bound: store | lines of the audit log | the oldest go
 NOTES_MAX = 100_000
 _SLACK = 1_024  # a log is trimmed by this many lines at once
+_COUNTED = 10_000  # lines whose bytes are counted at once
 _READ_CHAINS = (
     "SELECT CAST(stream AS BLOB), first, before, newest, head, since, CAST(why AS BLOB) FROM chains"
 )
@@ -39,13 +46,15 @@ def read_chains(connection: apsw.Connection) -> dict[str, Chain | None]:
 
 
 class Lines:
-    def __init__(self, connection: apsw.Connection, lines_max: int) -> None:
-        """`lines_max`: of each log."""
+    def __init__(self, connection: apsw.Connection, bounds: Mapping[str, LogBound]) -> None:
+        """`bounds`: of each log, with "" for all others."""
         self._connection = connection
-        self._lines_max = lines_max
+        self.bounds = dict(bounds)
         self._chains: dict[str, Chain] = {}
         self._recorded: dict[str, Chain] = {}  # of them, those of which there is a row that begins alike
         self._oldest: dict[str, int] = {}
+        self._bytes: dict[str, int] = {}  # of the lines that are counted,
+        self._counted: dict[str, int] = {}  # which are those from this one on
         self.learn()
 
     def learn(self) -> None:
@@ -72,6 +81,15 @@ class Lines:
             elif known.newest < newest:  # lines were added beside us; numbers are given once
                 chains[stream] = msgspec.structs.replace(known, newest=newest)
         self._chains, self._oldest = chains, oldest
+        self.forget()
+
+    def forget(self) -> None:
+        """A transaction failed: what was counted for it is not so."""
+        self._bytes = dict.fromkeys(self._chains, 0)
+        self._counted = {stream: chain.newest + 1 for stream, chain in self._chains.items()}
+
+    def _bound(self, stream: str) -> LogBound:
+        return self.bounds.get(stream) or self.bounds.get("") or LogBound(lines_max=NOTES_MAX)
 
     def _linked(self, stream: str, sequence: int) -> bool:
         rows: list[Any] = self._connection.execute(
@@ -80,7 +98,7 @@ class Lines:
         return bool(rows) and rows[0][0] is not None
 
     def append(self, notes: Sequence[Note], now: float, total: Total) -> dict[str, Chain]:
-        """Returns the chain of each log, to be given to `committed` once the transaction is."""
+        """Returns the chains that changed, to be given to `committed` once the transaction is."""
         ends: dict[str, tuple[int, bytes]] = {}
         rows, at = [], repr(now)
         for note in notes:
@@ -94,28 +112,64 @@ class Lines:
             ends[stream] = sequence, linked
             digest = note_digest(stream, sequence, at, revision, body)
             rows.append((stream, sequence, now, revision, body, digest, linked))
+            self._bytes[stream] = self._bytes.get(stream, 0) + len(body)
+            self._counted.setdefault(stream, sequence)
         total.add_all([row[5] for row in rows])
         insert_rows(self._connection, "INSERT INTO notes VALUES", 7, rows)
-        changed = {stream: self._ended(stream, *end, now, total) for stream, end in ends.items()}
+        changed = {stream: self._ended(stream, *end, now, total, len(rows)) for stream, end in ends.items()}
+        self._write(changed)
+        return changed
+
+    def tend(self, now: float, budget: int, total: Total) -> dict[str, Chain]:
+        """What is too old goes, at most `budget` lines of each log, and bytes are counted further. Returns what
+        `append` does."""
+        changed: dict[str, Chain] = {}
+        for stream, chain in self._chains.items():
+            bound = self._bound(stream)
+            if bound.bytes_max:
+                self._count(stream)
+            first = self._oldest.get(stream, 0)
+            if not first:
+                continue
+            target = first
+            if bound.seconds:
+                target = max(target, self._expired(stream, first, now - bound.seconds, budget) + 1)
+            if bound.bytes_max and self._bytes[stream] > bound.bytes_max:
+                target = max(target, first + budget)
+            trimmed = self._begun(chain, stream, min(target, chain.newest), now, total)
+            if trimmed != chain:
+                changed[stream] = trimmed
+        self._write(changed)
+        return changed
+
+    def _write(self, changed: Mapping[str, Chain]) -> None:
         for stream, chain in changed.items():
             before = self._recorded.get(stream)
             if before is not None and (before.first, before.why) == (chain.first, chain.why):
                 self._connection.execute(_MOVE_HEAD, (chain.newest, chain.head, stream))
             else:
                 self._connection.execute(_WRITE_CHAIN, (stream, *msgspec.structs.astuple(chain)))
-        return {**self._chains, **changed}
 
-    def committed(self, chains: dict[str, Chain]) -> None:
-        self._chains = self._recorded = chains
+    def committed(self, changed: Mapping[str, Chain]) -> None:
+        self._chains.update(changed)
+        self._recorded.update(changed)
 
-    def _ended(self, stream: str, newest: int, head: bytes, now: float, total: Total) -> Chain:
+    def _ended(self, stream: str, newest: int, head: bytes, now: float, total: Total, appended: int) -> Chain:
         """The chain that ends so, with the oldest lines gone if there are too many."""
         known = self._chains.get(stream) or Chain(since=now)
         chain = msgspec.structs.replace(known, newest=newest, head=head, since=known.since or now)
-        first = self._oldest.setdefault(stream, 1)
-        if newest - first < self._lines_max + _SLACK:
+        first, bound = self._oldest.setdefault(stream, 1), self._bound(stream)
+        target = first
+        if bound.lines_max and newest - first >= bound.lines_max + _SLACK:
+            target = newest - bound.lines_max + 1
+        if bound.bytes_max and self._bytes[stream] > bound.bytes_max:
+            target = max(target, first + _SLACK + appended)
+        return self._begun(chain, stream, min(target, newest), now, total)
+
+    def _begun(self, chain: Chain, stream: str, oldest: int, now: float, total: Total) -> Chain:
+        """The chain that begins there, because what is before is gone."""
+        if oldest <= self._oldest[stream]:
             return chain
-        oldest = newest - self._lines_max + 1
         before = self._trim(stream, oldest, total)
         if before is None or oldest <= chain.first:
             return chain
@@ -124,16 +178,40 @@ class Lines:
     def _trim(self, stream: str, oldest: int, total: Total) -> bytes | None:
         """Returns the link of the newest line that goes."""
         trimmed: list[Any] = self._connection.execute(
-            "DELETE FROM notes WHERE stream = ? AND seq < ? RETURNING digest, seq, link", (stream, oldest)
+            "DELETE FROM notes WHERE stream = ? AND seq < ? RETURNING digest, seq, link, length(body)",
+            (stream, oldest),
         ).fetchall()
         last: bytes | None = None
-        for digest, sequence, linked in trimmed:
+        counted = self._counted.get(stream, 0)
+        for digest, sequence, linked, size in trimmed:
             if digest is not None:
                 total.remove(digest)
             if sequence == oldest - 1:
                 last = linked
+            if sequence >= counted:
+                self._bytes[stream] -= size
         self._oldest[stream] = oldest
         return last
+
+    def _count(self, stream: str) -> None:
+        rows: list[Any] = self._connection.execute(
+            "SELECT count(*), sum(size), min(seq) FROM (SELECT seq, length(body) AS size FROM notes"
+            " WHERE stream = ? AND seq < ? ORDER BY seq DESC LIMIT ?)",
+            (stream, self._counted[stream], _COUNTED),
+        ).fetchall()
+        count, size, first = rows[0]
+        if count:
+            self._bytes[stream] += size
+            self._counted[stream] = first
+
+    def _expired(self, stream: str, first: int, before: float, budget: int) -> int:
+        """The newest of the oldest lines that is older than that; 0 if none is."""
+        rows: list[Any] = self._connection.execute(
+            "SELECT max(seq) FROM (SELECT seq, at FROM notes WHERE stream = ? AND seq >= ? ORDER BY seq LIMIT ?)"
+            " WHERE at < ?",
+            (stream, first, budget, before),
+        ).fetchall()
+        return rows[0][0] or 0
 
 
 def _text(value: object) -> str:

@@ -137,7 +137,14 @@ class MemoryJournal:
         return next((c.entry.previous for c in self._after(revision) if c.entry.key == key), None)
 
     def notes(self, stream: str, after: int, limit: int) -> list[tuple[int, float, Note]]:
-        return [line for line in self._notes.get(stream, ()) if line[0] > after][:limit]
+        lines = self._notes.get(stream, [])
+        start = max(0, after - lines[0][0] + 1) if lines else 0  # their numbers have no gaps
+        return lines[start : start + limit]
+
+    def notes_before(self, stream: str, before: int, limit: int) -> list[tuple[int, float, Note]]:
+        lines = self._notes.get(stream, [])
+        end = min(len(lines), max(0, before - lines[0][0])) if lines and before else len(lines)
+        return lines[max(0, end - limit) : end]
 
     def close(self) -> None:
         """Nothing to let go of."""

@@ -23,6 +23,7 @@ DAMAGED_LINE = b'{"damaged":"this line is not what was written; a backup may hav
 #: bound: store | damaged rows of history that are named | the rest is not
 DAMAGED_ROWS_MAX = 1_000  # that are remembered, to be named
 
+_LAST = 2**63 - 1
 _TYPES = (ADDED, MODIFIED, DELETED)
 _VERSION = "{0}.uid, {0}.type, {0}.previous, {0}.at, {0}.size, {0}.data, {0}.digest"
 _VERSIONS = (
@@ -39,7 +40,7 @@ _CHANGES_OF_ONE = _CHANGES.format("l.resource = ? AND")
 
 
 class Past:
-    """Implements `JournalReader`, and `notes` of `Journal`."""
+    """Implements `JournalReader`, `notes` and `notes_before` of `Journal`."""
 
     def __init__(self, reader: apsw.Connection) -> None:
         self._reader = reader
@@ -124,6 +125,14 @@ class Past:
             (stream, after, limit),
         )
         return [(row[0], row[1], self._note(stream, *row)) for row in rows]
+
+    def notes_before(self, stream: str, before: int, limit: int) -> list[tuple[int, float, Note]]:
+        rows = self._read(
+            "SELECT seq, at, body, revision, digest FROM notes WHERE stream = ? AND seq < ?"
+            " ORDER BY seq DESC LIMIT ?",
+            (stream, before or _LAST, limit),
+        )
+        return [(row[0], row[1], self._note(stream, *row)) for row in reversed(rows)]
 
     def _note(
         self, stream: str, sequence: int, at: float, body: object, revision: int, digest: int | None

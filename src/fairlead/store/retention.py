@@ -1,4 +1,4 @@
-"""How far history's floor moves: the one rule that every journal's compaction follows.
+"""How far history's floor moves: the one rule that every journal's compaction follows; and how much of a log is kept.
 
 Called by the journals with what they keep; pure. The floor of a resource is the oldest revision at which it
 can be read. Moving it past a change makes the version before that change unreadable, so it moves change by
@@ -11,6 +11,14 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from fairlead.store.contract import Retention
+
+
+class LogBound(NamedTuple):
+    """What a log keeps: whichever bound is met first makes the oldest lines go. 0: no such bound."""
+
+    lines_max: int = 0
+    bytes_max: int = 0  # of what the lines say
+    seconds: float = 0.0
 
 
 class KeptChange(NamedTuple):

@@ -13,7 +13,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import errno
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import apsw
 import msgspec
@@ -37,6 +37,7 @@ from fairlead.store.lines import NOTES_MAX, Lines
 from fairlead.store.mending import note_damaged, note_lost, write_anew
 from fairlead.store.past import Past
 from fairlead.store.recovery import read_all
+from fairlead.store.retention import LogBound
 from fairlead.store.rows import insert_rows
 from fairlead.store.schema import TOMBSTONE, TYPE_CODES
 from fairlead.store.seal import read_seal
@@ -61,12 +62,14 @@ class SqliteJournal(Past):
         shared_memory: bool = True,
         checkpoint_pages: int = CHECKPOINT_PAGES,
         notes_max: int = NOTES_MAX,
+        logs: Mapping[str, LogBound] | None = None,
         witness: Witness | None = None,
         opened_at: float = 0.0,
     ) -> None:
         """Open or create. `synchronous` and `vfs` exist to prove durability. Without `shared_memory` (file
         systems that lack it) one connection does everything and the journal must be used from one thread.
-        `opened_at`: since when damage that is found is known."""
+        `logs`: what each log keeps, `notes_max`: lines of all others. `opened_at`: since when damage that is found is
+        known."""
         self.path = path
         self._witness: Witness = witness or NoWitness()
         self._opened_at = opened_at
@@ -81,7 +84,7 @@ class SqliteJournal(Past):
                 pragma(reader, "query_only = ON")
                 merge_on_close(reader, False)
             super().__init__(reader)
-            self._lines = Lines(self._writer, notes_max)
+            self._lines = Lines(self._writer, {"": LogBound(lines_max=notes_max), **(logs or {})})
             self._compaction = Compaction(self._writer)
 
     @staticmethod
@@ -190,13 +193,19 @@ class SqliteJournal(Past):
             sealed = copy.deepcopy(self._seal)
             floors = self._compaction.compact(self._seal, now, retention, budget)
             digest_some(connection, self._seal, self._undigested, self._damaged)
+            chains = self._lines.tend(now, budget, self._seal.notes)
             if self._seal != sealed:
                 self._seal.write(connection)
             connection.execute("COMMIT")
+            self._lines.committed(chains)
         except apsw.Error as error:
             self._forget()
             raise journal_error(error) from error
         return floors
+
+    def keep(self, stream: str, bound: LogBound) -> None:
+        """From now on a log keeps so much; what is too much goes in small steps. Called from any thread."""
+        self._lines.bounds[stream] = bound
 
     # For operators
 
@@ -237,6 +246,7 @@ class SqliteJournal(Past):
     def _forget(self) -> None:
         """A transaction failed: what was counted for it is not so."""
         self._compaction.forget()
+        self._lines.forget()
         self._give_up()
         with contextlib.suppress(apsw.Error):
             self._seal = read_seal(self._writer) or self._seal

@@ -34,6 +34,7 @@ COUNTED = (
     "PlacementQuota",
     "CustomResourceDefinition",
     "AuditPolicy",
+    "RecordingPolicy",
     "AccessGrant",
     "FlowSchema",
 )  # their status is what the server counts, whatever is sent

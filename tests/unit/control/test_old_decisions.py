@@ -18,7 +18,7 @@ from fairlead.decision.decider import Decider, Wake
 from fairlead.decision.effects import Create
 from fairlead.decision.wakes import always
 from fairlead.model.key import Key
-from fairlead.model.views import PLANE_SETTINGS, PODS
+from fairlead.model.views import PLANE_SETTINGS, PODS, RECORDING_POLICIES
 from fairlead.port.driving import Started
 from fairlead.port.outcome import Done, Outcome, Refused, Unknown
 from fairlead.queue.work import WorkQueue
@@ -111,7 +111,8 @@ def test_a_new_leader_asks_how_far_its_watches_are_and_waits_for_the_fence() -> 
     assert [each.resource for each in following if isinstance(each, AskProgress)] == [*plane.mirrors]
     assert calls(following) == []
     plane.controllers[0].queue.add(KEY, 0.4)
-    assert calls(plane.handle(Mirrored(PLANE_SETTINGS.name, (Marked(8, 0.4, 2),)))) == []
+    for settings in (PLANE_SETTINGS, RECORDING_POLICIES):
+        assert calls(plane.handle(Mirrored(settings.name, (Marked(8, 0.4, 2),)))) == []
     assert calls(plane.handle(Mirrored("pods", (Marked(7, 0.4, 2),)))) == []
     begun = calls(plane.handle(Mirrored("pods", (Marked(8, 0.5, 2),))))
     assert [call.request.verb for call in begun] == ["create"]

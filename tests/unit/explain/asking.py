@@ -10,6 +10,7 @@ from fairlead.control.record import STREAM
 from fairlead.core import codec
 from fairlead.explain import explaining
 from fairlead.explain.asking import answered
+from fairlead.explain.index import MemoryIndex
 from fairlead.explain.sources import Sources
 from fairlead.store.contract import Batch, Note
 from tests.inprocess import InProcess
@@ -47,7 +48,13 @@ class Asked:
 
     @property
     def sources(self) -> Sources:
-        return Sources(self.api.store, self.api.journal, lambda: self.driver.plane, lambda: self.driver.now)
+        return Sources(
+            self.api.store,
+            self.api.journal,
+            lambda: self.driver.plane,
+            lambda: self.driver.now,
+            MemoryIndex(self.api.journal),
+        )
 
 
 def explain(sources: Sources, namespace: str, name: str, number: int = 0) -> dict[str, Any]:

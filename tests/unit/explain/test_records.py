@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from fairlead.control.record import STREAM
 from fairlead.core import codec
-from fairlead.explain.records import NumberedRecord, attempts_of, batch_of
+from fairlead.explain.asking import answered
+from fairlead.explain.index import MemoryIndex, id_key
+from fairlead.explain.records import NumberedRecord, attempts_of, batch_of, touching
 from fairlead.store.contract import Batch, Note
 from fairlead.store.memory import MemoryJournal
 
@@ -30,7 +34,7 @@ def attempt(number: int, pod: str = "web", time: str = "t") -> dict[str, object]
 
 
 def found_in(journal: MemoryJournal) -> list[NumberedRecord]:
-    return [line for line in attempts_of(journal, "default", "web") if line is not None]
+    return answered(attempts_of(journal, MemoryIndex(journal), "default", "web", 1000))
 
 
 @pytest.mark.parametrize("between", [0, 1, 999, 1000, 1001, 3500])
@@ -61,8 +65,50 @@ def test_a_batch_of_an_earlier_process_with_the_same_number_is_not_taken() -> No
     assert batch_of(journal, line) is None
 
 
-def test_a_long_log_is_read_in_stretches() -> None:
-    journal = journal_of(attempt(1), *(other(number) for number in range(2500)))
-    first, *rest = attempts_of(journal, "default", "web")
-    assert first is None, "the newest stretch has none"
-    assert rest.count(None) == 2
+def test_lines_that_touch_an_object_are_found_whoever_wrote_them() -> None:
+    made: dict[str, object] = {
+        "id": "aa-1",
+        "controller": "replicaset",
+        "object": "replicasets.apps/default/web",
+        "about": ["pods/default/web"],
+    }
+    became: dict[str, object] = {
+        "of": "aa-1",
+        "controller": "replicaset",
+        "object": "replicasets.apps/default/web",
+    }
+    journal = journal_of(made, other(1), became, attempt(1))
+    index = MemoryIndex(journal)
+    found = answered(touching(journal, index, ["pods/default/web"]))
+    assert [line.sequence for line in found] == [4, 1]
+    assert [line.sequence for line in answered(touching(journal, index, [id_key("aa-1")]))] == [3, 1]
+    assert [line.sequence for line in answered(touching(journal, index, ["pods/default/web"], 4))] == [1]
+    assert answered(touching(journal, index, ["pods/default/we"])) == []
+
+
+def test_many_lines_are_read_a_few_at_a_time() -> None:
+    journal = journal_of(*(attempt(number) for number in range(450)))
+    asked: list[int] = []
+
+    class Counting(MemoryIndex):
+        def sequences(
+            self, keys: Sequence[str], before: int = 0, limit: int = 1000, stream: str = STREAM
+        ) -> list[int]:
+            asked.append(limit)
+            return super().sequences(keys, before, limit, stream)
+
+    found = answered(touching(journal, Counting(journal), ["pods/default/web"], 0, 350))
+    assert [line.sequence for line in found] == list(range(450, 100, -1))
+    assert asked == [100, 100, 100, 50]
+
+
+def test_a_line_that_an_index_names_by_mistake_is_not_told() -> None:
+    class Mistaken:
+        def sequences(
+            self, keys: Sequence[str], before: int = 0, limit: int = 1000, stream: str = STREAM
+        ) -> list[int]:
+            return [3, 2, 1]
+
+    journal = journal_of(other(1), attempt(1))
+    found = answered(touching(journal, Mistaken(), ["pods/default/web"]))
+    assert [line.sequence for line in found] == [2], "3 is not there, 1 is about another"

@@ -40,7 +40,7 @@ PRIORITY = {"priority": {"value": 1000}}
 RAISED = {"raised": [{"namespace": "default", "name": "web-abc-1", "uid": "u"}]}
 WEIGHTS = {NOTE: '{"weights":{"a":0},"until":"2026-01-01T01:00:00Z","by":"default/calm"}'}
 
-HELD = (
+HELD: tuple[tuple[SchedulerOverride, Subject, set[str]], ...] = (
     (override("deployment/web", {"pauseAutoscaler": True}), WEB, {"spec.replicas"}),
     (override("deployment/web", {"pauseExpansion": True}), WEB, {"spec.replicas"}),
     (override("workload/web", {"pauseRollout": True}), WEB, {"spec.template"}),

@@ -47,6 +47,7 @@ KINDS = {
     "SchedulerOverride",
     "EvidencePolicy",
     "AuditPolicy",
+    "RecordingPolicy",
     "AccessGrant",
     "ChangeFreeze",
     "ServiceLevelObjective",

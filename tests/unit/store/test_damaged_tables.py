@@ -11,6 +11,7 @@ from fairlead.store import schema
 from fairlead.store.compaction import Compaction
 from fairlead.store.lines import Lines
 from fairlead.store.recovery import _floors, read_all
+from fairlead.store.retention import LogBound
 from fairlead.store.rows import distinct_values
 from fairlead.store.seal import Seal, read_seal
 from tests.unit.store.rot import fill
@@ -45,7 +46,7 @@ def test_a_log_that_is_named_and_not_found_is_damage() -> None:
         "CREATE TABLE chains (stream, first, before, newest, head, since, why)"
     )
     with pytest.raises(apsw.CorruptError, match="lines"):
-        Lines(lines, 10)
+        Lines(lines, {"": LogBound(lines_max=10)})
 
 
 def test_values_that_do_not_rise_are_damage_and_no_loop_without_end() -> None:

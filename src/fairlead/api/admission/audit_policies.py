@@ -1,4 +1,5 @@
-"""The status of the AuditPolicy, settled with each write of it: the server follows it from this commit on.
+"""The status of the AuditPolicy and of the RecordingPolicy, settled with each write of it: it is followed from this
+commit on, by planes as soon as they see it.
 
 Nobody else writes it. What validation lets pass is followed (`api/audit/in_force.py`); what another version wrote and
 this one does not understand is shown as such when it is read (`model/kinds/auditpolicy.py`).
@@ -10,7 +11,8 @@ from fairlead.api.admission.step import AdmissionStep
 from fairlead.api.attempt import Attempt
 from fairlead.core.times import timestamp
 from fairlead.model.kind import Json
-from fairlead.model.kinds.auditpolicy import IN_FORCE, KIND
+from fairlead.model.kinds import auditpolicy, recordingpolicy
+from fairlead.model.kinds.auditpolicy import IN_FORCE
 
 
 def _settle(attempt: Attempt) -> None:
@@ -35,6 +37,6 @@ STEP = AdmissionStep(
     "AuditPolicyStatus",
     _settle,
     frozenset({"create", "update", "patch"}),
-    frozenset({KIND.resource}),
+    frozenset({auditpolicy.KIND.resource, recordingpolicy.KIND.resource}),
     subresources=True,
 )

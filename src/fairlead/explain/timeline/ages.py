@@ -2,7 +2,7 @@
 been written by that instant.
 
 Who decides cannot know it: a view that lags lags behind what it has not heard of. So it is joined here, from the
-store's history, by whoever reads the record. Used by `turns.py`, `observed.py` and `debugging/`.
+store's history, by whoever reads the record. Used by `turns.py`.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 gone.
 
 Of objects that are there their owner references tell; of those that are gone the records do, because whoever made a
-child touched it in a decision about the parent. Called by `telling.py` and `debugging/`.
+child touched it in a decision about the parent. Called by `telling.py` and
+`debugging.py`.
 """
 
 from __future__ import annotations

@@ -18,6 +18,7 @@ from fairlead.control import record as recorded
 from fairlead.core import codec
 from fairlead.core.times import parse_time
 from fairlead.explain.asking import Asking
+from fairlead.explain.records import touching
 from fairlead.explain.sources import Sources
 from fairlead.explain.timeline.moment import key_text
 from fairlead.model.key import Key
@@ -27,8 +28,10 @@ Json = dict[str, Any]
 AUDIT, DECISIONS = recording.STREAM, recorded.STREAM
 #: bound: plane | lines of one log that a timeline looks through | older ones are not found
 LINES_READ_MAX = 200_000
+#: bound: plane | decisions that a timeline tells | older ones are left out
+LINES_FOUND_MAX = 20_000
+_PAGE = 500
 _FEW = 8
-_KEYS = re.compile(rb'"([a-z0-9.-]+/[^"/]*/?[^"/]*)"')
 _NAMES = re.compile(rb'"name":"([^"]*)"')
 
 
@@ -53,9 +56,26 @@ def records_about(sources: Sources, keys: Iterable[Key], since: float = 0.0) -> 
     wanted = frozenset(map(key_text, keys))
     if not wanted:
         return []
-    found = yield from _search(sources, DECISIONS, wanted, _names_keys(wanted), since)
+    found = yield from _decided(sources, wanted, since)
     found += yield from _search(sources, AUDIT, wanted, _names_names(wanted), since)
     return sorted(found, key=lambda line: line.at)
+
+
+def _decided(sources: Sources, wanted: frozenset[str], since: float) -> Asking[list[Line]]:
+    """Decisions are found by the index of them."""
+    found: list[Line] = []
+    before, keys = 0, sorted(wanted)
+    while len(found) < LINES_FOUND_MAX:
+        page = yield from touching(sources.journal, sources.index, keys, before, _PAGE)
+        for sequence, _, note in page:
+            record = codec.decode(note.body)
+            line = Line(DECISIONS, sequence, parse_time(record["time"]), note.revision, record)
+            if line.at >= since:
+                found.append(line)
+        if len(page) < _PAGE or page[-1].at < since:
+            break
+        before = page[-1].sequence
+    return found
 
 
 def _search(
@@ -74,14 +94,6 @@ def _search(
             break
         yield None
     return found
-
-
-def _names_keys(wanted: frozenset[str]) -> Callable[[bytes], bool]:
-    texts = [b'"%s"' % each.encode() for each in wanted]
-    if len(texts) <= _FEW:
-        return lambda body: any(text in body for text in texts)
-    bare = frozenset(each.encode() for each in wanted)
-    return lambda body: not bare.isdisjoint(_KEYS.findall(body))
 
 
 def _names_names(wanted: frozenset[str]) -> Callable[[bytes], bool]:

@@ -1,6 +1,6 @@
 """One thing that mattered, as a timeline tells it; and many that are alike, told as one.
 
-`turns.py`, `writes.py`, `noticed.py` and `observed.py` make them, `telling.py` puts them in order.
+`turns.py`, `writes.py`, `noticed.py` and `inputs.py` make them, `telling.py` puts them in order.
 """
 
 from __future__ import annotations

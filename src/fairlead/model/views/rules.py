@@ -212,6 +212,34 @@ class EvidencePolicy(View, frozen=True):
     status: EvidencePolicyStatus = EvidencePolicyStatus()
 
 
+class RecordingRule(View, frozen=True):
+    """Empty: any."""
+
+    level: str = "Full"
+    controllers: tuple[str, ...] = ()
+    failed: bool | None = None
+    min_priority: int | None = None
+    names: tuple[str, ...] = ()
+    namespaces: tuple[str, ...] = ()
+    resources: tuple[str, ...] = ()
+    when: tuple[str, ...] = ()
+
+
+class RecordingPolicySpec(View, frozen=True):
+    bytes_max: int = 0  # 0: as much as is built in
+    raise_minutes: int = 15
+    rules: tuple[RecordingRule, ...] = ()
+    settled_percent: int = 100
+
+
+class RecordingPolicy(View, frozen=True):
+    metadata: Meta
+    spec: RecordingPolicySpec = RecordingPolicySpec()
+
+
+RECORDING_POLICIES = Resource(
+    "recordingpolicies.fairlead.dev", "fairlead.dev/v1", "RecordingPolicy", RecordingPolicy
+)
 PLANE_SETTINGS = Resource("planesettings.fairlead.dev", "fairlead.dev/v1", "PlaneSettings", PlaneSettings)
 EVIDENCE_POLICIES = Resource(
     "evidencepolicies.fairlead.dev", "fairlead.dev/v1", "EvidencePolicy", EvidencePolicy

@@ -22,6 +22,7 @@ from pathlib import Path
 from types import MappingProxyType, TracebackType
 
 from fairlead.core.errors import DataDirectoryBusy, DataDirectoryError, FormatError
+from fairlead.runtime.data.log_bounds import LOGS
 from fairlead.runtime.data.revision_mark import FILE as MARK_FILE
 from fairlead.runtime.data.revision_mark import RevisionMark, write_closed_mark
 from fairlead.runtime.private_files import sync_directory
@@ -108,7 +109,7 @@ def _checked_journal(directory: Path, path: Path) -> SqliteJournal:
         )
     if report.lost:
         _set_aside(path, report)
-    return SqliteJournal(str(path), witness=mark, opened_at=time.time())
+    return SqliteJournal(str(path), logs=LOGS, witness=mark, opened_at=time.time())
 
 
 def _set_aside(path: Path, report: LogReport) -> None:

@@ -101,6 +101,7 @@ class RemotePlaneDriver:
         }
 
     async def stop(self) -> None:
+        self._carry_out(self.plane.end_term())
         await self._driver.stop()
 
     # Carrying out

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec import structs
@@ -23,7 +23,7 @@ from fairlead.queue.snapshot import QueueSnapshot
 from fairlead.runtime.metrics.contract import CONTENT_TYPE, MetricSample, exposition
 from fairlead.runtime.server.tenants import place_of, place_of_key, without_others
 from fairlead.schedule.waiting import FLUSH, State
-from fairlead.store.contract import Journal
+from fairlead.store.contract import Journal, Note
 from fairlead.store.instants import revision_at
 from fairlead.store.machine import Store
 from fairlead.wire.documents import Extension
@@ -38,9 +38,9 @@ _NO_OTHERS: Mapping[str, str] = {}
 
 
 def lines(journal: Journal, stream: str, others: Mapping[str, str] = _NO_OTHERS) -> Extension:
-    """GET ...?after=SEQUENCE&limit=N: lines of a bounded log (audit, decisions), oldest first. `others`: streams that
-    ?stream=NAME asks for instead. A tenant gets the lines about objects that they may read, `hidden` says how many
-    others there were up to `last`."""
+    """GET ...?after=SEQUENCE&limit=N: lines of a bounded log (audit, decisions), oldest first; with ?before=SEQUENCE
+    the last ones before that one, of all if it is 0. `others`: streams that ?stream=NAME asks for instead. A tenant
+    gets the lines about objects that they may read, `hidden` says how many others there were from `first` to `last`."""
 
     def answer(path: str, query: Mapping[str, str], context: Context, sight: Sight) -> Reply:
         after = options.parse_whole(query, "after") or 0
@@ -49,17 +49,26 @@ def lines(journal: Journal, stream: str, others: Mapping[str, str] = _NO_OTHERS)
         if name and name not in others:
             raise BadRequest(f"there is no stream {name!r} here; there are: {', '.join(others) or 'none'}")
         wanted = others[name] if name else stream
-        notes = journal.notes(wanted, after, limit)
-        if sight.is_whole:
-            found = [audit_line(sequence, note) for sequence, _, note in notes]
-            return Reply(200, b'{"items":[' + b",".join(found) + b"]}")
-        shown, hidden = sight.shown(notes, lambda each: place_of(each[2].body))
-        found = [audit_line(sequence, without_others(note, sight)) for sequence, _, note in shown]
-        last = notes[-1][0] if notes else after
-        rest = b'],"hidden":%d,"last":%d}' % (hidden, last)
-        return Reply(200, b'{"items":[' + b",".join(found) + rest)
+        before = options.parse_whole(query, "before")
+        if before is None:
+            notes = journal.notes(wanted, after, limit)
+        else:
+            notes = journal.notes_before(wanted, before, limit)
+        return Reply(200, shown_lines(notes, sight, after))
 
     return answer
+
+
+def shown_lines(notes: Sequence[tuple[int, float, Note]], sight: Sight, after: int = 0) -> bytes:
+    """Lines as they are given to somebody, with how many they may not see."""
+    if sight.is_whole:
+        found = [audit_line(sequence, note) for sequence, _, note in notes]
+        return b'{"items":[' + b",".join(found) + b"]}"
+    shown, hidden = sight.shown(notes, lambda each: place_of(each[2].body))
+    found = [audit_line(sequence, without_others(note, sight)) for sequence, _, note in shown]
+    first, last = (notes[0][0], notes[-1][0]) if notes else (0, after)
+    rest = b'],"hidden":%d,"first":%d,"last":%d}' % (hidden, first, last)
+    return b'{"items":[' + b",".join(found) + rest
 
 
 def revisions(journal: Journal, store: Store) -> Extension:
@@ -111,6 +120,7 @@ def queues(plane_now: Callable[[], Plane], clock: Callable[[], float]) -> Extens
             "phase": plane.leadership.phase.value,
             "events": events,
             "scheduler": scheduler_queue(plane, clock()),
+            "recording": recording_told(plane),
             **_health(plane.health, clock(), sight),
             "retries": retries_in_force(plane.health.settings),
             "items": items,
@@ -118,6 +128,18 @@ def queues(plane_now: Callable[[], Plane], clock: Callable[[], float]) -> Extens
         return Reply(200, codec.encode(body))
 
     return answer
+
+
+def recording_told(plane: Plane) -> dict[str, Any]:
+    """What this plane recorded since it began, by level, and under which policy."""
+    recording, policy = plane.health.recording, plane.health.recording.policy
+    return {
+        "policy": [policy.metadata.name, policy.metadata.generation] if policy is not None else None,
+        "lines": recording.lines,
+        "bytes": recording.bytes,
+        "leftOut": recording.left_out,
+        "merged": plane.health.merging.merged,
+    }
 
 
 def scheduler_queue(plane: Plane, now: float) -> dict[str, Any] | None:

@@ -18,13 +18,14 @@ import msgspec
 
 from fairlead.api.audit.recording import STREAM as AUDIT
 from fairlead.control.committed import commit_of
+from fairlead.control.feedback import follows
 from fairlead.control.footprints import footprints, reads_of
 from fairlead.control.plane import Plane
 from fairlead.control.record import STREAM as DECISIONS
 from fairlead.control.writes import DecisionLine, WriteLoop, describe_loop
 from fairlead.core.kept import BoundedDict
 from fairlead.decision.contract import EventNote, Regarding
-from fairlead.decision.footprint import touches
+from fairlead.decision.footprint import field_of, touches
 from fairlead.decision.notes import WARNING
 from fairlead.model.catalog import Catalog
 from fairlead.model.key import Key
@@ -55,11 +56,12 @@ class _Line(msgspec.Struct, frozen=True, gc=False):
 
 
 class Origin(msgspec.Struct, frozen=True, gc=False):
-    """Who asked for a commit."""
+    """Who asked for a commit. `can_loop`: it changed more than a status that follows what there is."""
 
     writer: str
     decision: str
     is_ours: bool
+    can_loop: bool = True
 
 
 _line = msgspec.json.Decoder(_Line).decode
@@ -158,6 +160,8 @@ class Monitoring:
             by = f"{origin.writer} of plane-{plane.leadership.identity}" if origin.is_ours else origin.writer
             for violation in self._monitors.saw(change, by, now):
                 self._tell_violation(plane, change.entry, violation, origin.decision, now)
+        if not origin.can_loop:
+            return
         kind = self._kind(key)
         is_shown = kind is not None and not kind.sensitive
         commit = commit_of(change, origin.writer, origin.decision, now, is_shown)
@@ -227,4 +231,5 @@ def decides_on(plane: Plane, writer: str, resource: str, field: str) -> bool:
 def _origin(line: _Line) -> Origin:
     ours = line.user.startswith(_OURS)
     writer = line.user.removeprefix(_OURS) if ours else "agent" if line.user.startswith(_NODE) else line.user
-    return Origin(writer, line.decision or line.request_id, ours)
+    can_loop = not line.changed or not all(map(follows, map(field_of, line.changed)))
+    return Origin(writer, line.decision or line.request_id, ours, can_loop)

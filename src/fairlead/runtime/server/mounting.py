@@ -14,14 +14,22 @@ from fairlead.api.discovery import Discovery, Virtual
 from fairlead.api.empty import EMPTY
 from fairlead.api.empty import VERBS as READS
 from fairlead.api.metrics import METRICS, VERBS
-from fairlead.control import record
 from fairlead.control.diagnosis import Check
-from fairlead.control.instructions import TURNS
 from fairlead.control.plane import Plane
+from fairlead.explain.index import DecisionIndex
 from fairlead.explain.sources import Sources
 from fairlead.runtime.metrics.contract import MetricSample
-from fairlead.runtime.server import couplings, explanations, extensions, histories, tenants, timelines
+from fairlead.runtime.server import (
+    couplings,
+    decided,
+    explanations,
+    extensions,
+    histories,
+    tenants,
+    timelines,
+)
 from fairlead.runtime.server.answering import Answering
+from fairlead.runtime.server.decision_lines import decision_lines
 from fairlead.runtime.server.health import health
 from fairlead.runtime.server.version import git_version, version_document
 from fairlead.store.contract import Journal
@@ -40,13 +48,14 @@ def mount_documents(
     samples: Callable[[], Iterable[MetricSample]],
     checks: Callable[[], tuple[Check, ...]],
     address: str,
+    index: DecisionIndex,
 ) -> Documents:
     """`address`: where the server listens; `samples`: what /metrics tells; `checks`: whether the plane works."""
     virtual = [Virtual(r.group, r.version, r.plural, r.kind, r.namespaced, r.verbs) for r in REVIEWS]
     answered = [(k, VERBS) for k in METRICS] + [(k, READS) for k in EMPTY]
     virtual += [Virtual(k.group, k.version, k.plural, k.kind, k.namespaced, v) for k, v in answered]
     healthy = health(store, checks)
-    sources = Sources(store, journal, plane_now, clock)
+    sources = Sources(store, journal, plane_now, clock, index)
     tenant = tenants.any_tenant(desk.grants)
     lines = extensions.lines(journal, audit.STREAM, {"strangers": audit.STRANGERS})
     return Documents(
@@ -61,7 +70,7 @@ def mount_documents(
             "/healthz": Mounted(healthy),
             "/metrics": Mounted(extensions.metrics(samples)),
             extensions.AUDIT: Mounted(lines, tenant),
-            extensions.DECISIONS: Mounted(extensions.lines(journal, record.STREAM, {TURNS: TURNS}), tenant),
+            extensions.DECISIONS: Mounted(decision_lines(journal, index, answering), tenant),
             extensions.QUEUES: Mounted(extensions.queues(plane_now, clock), tenant),
             extensions.REVISION: Mounted(extensions.revisions(journal, store), tenant),
             histories.HISTORY: Mounted(histories.histories(store, journal, desk.catalog, answering)),
@@ -73,6 +82,9 @@ def mount_documents(
             explanations.WHY_NOT: Mounted(
                 explanations.objections(sources, answering),
                 tenants.who_may_get_the_pod(explanations.WHY_NOT),
+            ),
+            decided.DECIDED: Mounted(
+                decided.decided(sources, answering), timelines.who_may_get_it(decided.DECIDED)
             ),
             timelines.TIMELINE: Mounted(
                 timelines.timelines(sources, answering), timelines.who_may_get_it(timelines.TIMELINE)

@@ -86,6 +86,7 @@ class PlaneDriver:
 
     def stop(self) -> None:
         """Answers that still come are dropped; leadership ends with its lease."""
+        self._carry_out(self.plane.end_term())
         self._driver.end()
         for subscription in self._follows:
             self._hub.unsubscribe(subscription)

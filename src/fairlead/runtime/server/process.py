@@ -40,6 +40,7 @@ from fairlead.runtime.credentials.identity import Identity
 from fairlead.runtime.credentials.kubeconfig import server_url
 from fairlead.runtime.credentials.openid_keys import OpenIdKeys
 from fairlead.runtime.credentials.renewing import Renewing
+from fairlead.runtime.data.decision_index import DecisionIndexFile, index_beside
 from fairlead.runtime.data.directory import open_data_directory
 from fairlead.runtime.data.reserve import Reserve
 from fairlead.runtime.metrics.contract import MetricSample
@@ -53,6 +54,7 @@ from fairlead.runtime.server.health import damage_told
 from fairlead.runtime.server.host import ServingHost
 from fairlead.runtime.server.local_agents import LocalAgent
 from fairlead.runtime.server.local_nodes import LocalNodes
+from fairlead.runtime.server.log_budget import LogBudget
 from fairlead.runtime.server.monitoring import Monitoring
 from fairlead.runtime.server.mounting import mount_documents
 from fairlead.runtime.server.node_connections import NodeConnections
@@ -156,6 +158,9 @@ class Server:
         self._reserve = reserve
         recovered = journal.recover()
         self._store = Store(recovered, journal)
+        self._index = index_beside(journal)
+        self._log_budget = LogBudget(journal)
+        self._log_budget.learn(self._store)
         steps = SERVING_STEPS if settings.publishes_authority else DEFAULT_STEPS
         self._assembly = Assembly(
             self._store,
@@ -196,6 +201,8 @@ class Server:
             lambda: self._planes.plane, self._store, self._journal, self._assembly.served, self._clock
         )
         driver.start()
+        if isinstance(self._index, DecisionIndexFile):
+            self._index.start()
         publishes = self._settings.publishes_authority
         await ensure_initial_objects(host, self._known.ca_certificate.read_text() if publishes else "")
         fetching: asyncio.Task[None] | None = None
@@ -262,6 +269,7 @@ class Server:
         self._turns.stop()
         self._answering.stop()
         await driver.stop(GRACE_SECONDS)
+        self._close_index()
         if self._exporter is not None:
             await asyncio.to_thread(self._exporter.stop)
         self._journal.close()
@@ -272,6 +280,11 @@ class Server:
         self._answering.stop()
         self.listener.cut_all()
         self.driver.abandon()
+        self._close_index()
+
+    def _close_index(self) -> None:
+        if isinstance(self._index, DecisionIndexFile):
+            self._index.close()
 
     def _plane(self) -> Plane:
         deciders = default_deciders() if self._settings.controllers else serving_deciders()
@@ -305,6 +318,7 @@ class Server:
         self._planes.wake(woken)
         self._expirer.observe(changes)
         self._signing.observe(changes)
+        self._log_budget.observe(changes)
         self._monitoring.observe(changes)
         if self._granting.observe(changes):
             self._end_what_is_not_granted()
@@ -326,6 +340,7 @@ class Server:
             samples=lambda: self._samples(desk, handler()),
             checks=lambda: self._planes.checks(self._planes.lags(), self._clock()),
             address=f"{self._settings.listen}:{self._settings.port}",
+            index=self._index,
         )
 
     def _samples(self, desk: Desk, handler: Handler) -> Iterator[MetricSample]:

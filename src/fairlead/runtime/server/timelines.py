@@ -32,9 +32,9 @@ _NOWHERE = "-"
 
 def timelines(sources: Sources, answering: Answering) -> Extension:
     def answer(path: str, query: Mapping[str, str], context: Context, sight: Sight) -> Later:
-        key = _key(path, TIMELINE)
-        since, at = _time(query, "since"), query.get("at", "")
-        until = _written(sources, int(at)) if at.isdecimal() else _time(query, "at")
+        key = asked_key(path, TIMELINE)
+        since, at = asked_time(query, "since"), query.get("at", "")
+        until = _written(sources, int(at)) if at.isdecimal() else asked_time(query, "at")
         return answering.later(timeline(sources, Asked(key, since, until), sight))
 
     return answer
@@ -42,7 +42,7 @@ def timelines(sources: Sources, answering: Answering) -> Extension:
 
 def debug_views(sources: Sources, answering: Answering) -> Extension:
     def answer(path: str, query: Mapping[str, str], context: Context, sight: Sight) -> Later:
-        return answering.later(debug(sources, _key(path, DEBUG), sight))
+        return answering.later(debug(sources, asked_key(path, DEBUG), sight))
 
     return answer
 
@@ -52,7 +52,7 @@ def who_may_get_it(prefix: str) -> Needs:
 
     def needs(user: User, path: str, body: bytes) -> Iterable[Attributes] | None:
         try:
-            resource, namespace, name = _key(path, prefix)
+            resource, namespace, name = asked_key(path, prefix)
         except NotFound:
             return None
         plural, _, group = resource.partition(".")
@@ -71,14 +71,14 @@ def who_may_get_it(prefix: str) -> Needs:
     return needs
 
 
-def _key(path: str, prefix: str) -> Key:
+def asked_key(path: str, prefix: str) -> Key:
     parts = path.removeprefix(prefix).split("/")[1:]
     if len(parts) != 3 or not all(parts):
         raise NotFound(f"ask for {prefix}/RESOURCE/NAMESPACE/NAME, with - for NAMESPACE of what is in none")
     return Key(parts[0], "" if parts[1] == _NOWHERE else parts[1], parts[2])
 
 
-def _time(query: Mapping[str, str], name: str) -> float:
+def asked_time(query: Mapping[str, str], name: str) -> float:
     text = query.get(name, "")
     try:
         return parse_time(text) if text else 0.0

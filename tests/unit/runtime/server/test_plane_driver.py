@@ -58,6 +58,9 @@ class Plane:
         self.heard.append([reply.call for reply in event.replies])
         return ()
 
+    def end_term(self) -> tuple[Any, ...]:
+        return ()
+
 
 def started(*instructions: Any) -> tuple[Loop, Host, Plane, PlaneDriver]:
     loop, host, plane = Loop(), Host(), Plane(*instructions)
