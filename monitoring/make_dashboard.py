@@ -84,6 +84,32 @@ ROWS: tuple[tuple[str, tuple[Panel, ...]], ...] = (
         ),
     ),
     (
+        "Objectives",
+        (
+            Panel(
+                "Budget spent",
+                _PERCENT,
+                "kubectl get slo -A",
+                (("fairlead_slo_budget_spent_ratio", "{{namespace}}/{{name}}"),),
+                "fairleadobjectivemissed",
+            ),
+            Panel(
+                "Burn rate",
+                _COUNT,
+                "kubectl get slo -A",
+                (("fairlead_slo_burn_rate", "{{namespace}}/{{name}}"),),
+                "fairleadbudgetburns",
+            ),
+            Panel(
+                "Availability",
+                _PERCENT,
+                "fairlead progress KIND/NAME",
+                (("fairlead_slo_availability_ratio", "{{namespace}}/{{name}}"),),
+                "fairleadobjectivemissed",
+            ),
+        ),
+    ),
+    (
         "The API",
         (
             Panel(

@@ -12,6 +12,8 @@ from hypothesis import HealthCheck, settings
 pytest_plugins = ["fairlead.testing.pytest"]
 
 SOAK = os.environ.get("FAIRLEAD_SOAK") == "1"
+# kubectl runs for a tenth of a second, a third of it to collect garbage that its end would free as well.
+os.environ.setdefault("GOGC", "off")
 
 # Bodies of generated tests are slow on a busy machine; a deadline would only measure that machine. How much of what is
 # drawn is thrown away, or grows too large, differs from run to run. Where CI=true, Hypothesis draws the same each time.

@@ -614,6 +614,35 @@ SAMPLES: dict[str, Json] = {
             "expiresAfter": "30m",
         },
     },
+    "ServiceLevelObjective": {
+        "apiVersion": "fairlead.dev/v1",
+        "kind": "ServiceLevelObjective",
+        "metadata": _meta("checkout"),
+        "spec": {
+            "target": {"kind": "Deployment", "name": "checkout"},
+            "objective": 99.9,
+            "windowSeconds": 86400,
+        },
+        "status": {
+            "observedGeneration": 1,
+            "changes": [{"at": "2026-01-01T00:00:00.000000Z", "available": 2, "wanted": 3}],
+            "earlier": {
+                "since": "2025-12-31T00:00:00.000000Z",
+                "until": "2026-01-01T00:00:00.000000Z",
+                "lackedSeconds": 1.5,
+            },
+            "conditions": [
+                {
+                    "type": "Met",
+                    "status": "True",
+                    "reason": "WithinBudget",
+                    "message": "",
+                    "lastTransitionTime": "2026-01-01T00:00:00Z",
+                    "observedGeneration": 1,
+                }
+            ],
+        },
+    },
     "ChangeFreeze": {
         "apiVersion": "fairlead.dev/v1",
         "kind": "ChangeFreeze",

@@ -169,6 +169,12 @@ def one_of_each(namespace: str) -> list[Manifest]:
         },
         {
             "apiVersion": "fairlead.dev/v1",
+            "kind": "ServiceLevelObjective",
+            "metadata": {"name": "checkout"},
+            "spec": {"target": {"kind": "Deployment", "name": "checkout"}, "objective": 99.9},
+        },
+        {
+            "apiVersion": "fairlead.dev/v1",
             "kind": "AuditPolicy",
             "metadata": {"name": "default"},
             "spec": {"rules": [{"level": "Metadata", "users": ["ci"], "verbs": ["list"]}]},

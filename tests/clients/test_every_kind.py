@@ -53,6 +53,10 @@ ROWS: dict[str, dict[str, str]] = {
         "NAME": "feast", "IN FORCE": "False", "ENDS": "<none>", "NEXT": "<none>", "NAMESPACES": "all",
         "FORBIDS": "Rollouts", "AGE": "AGE",
     },
+    "servicelevelobjectives": {
+        "NAME": "checkout", "TARGET": "Deployment/checkout", "OBJECTIVE": "99.9%", "AVAILABILITY": "<none>",
+        "SPENT": "<none>", "BURN": "<none>", "MET": "Unknown", "AGE": "AGE",
+    },
     "auditpolicies": {"NAME": "default", "IN FORCE": "True", "RULES": "1", "AGE": "AGE"},
     "validatingadmissionpolicies": {
         "NAME": "judges", "VALIDATIONS": "1", "PARAMKIND": "v1/ConfigMap", "AGE": "AGE",
@@ -143,6 +147,7 @@ DESCRIBED: dict[str, tuple[str, ...]] = {
     "mutatingadmissionpolicybindings/labels-all": ("Policy Name: labels",),
     "accessgrants/night": ("Expires After: 30m", "Reason: checkout is down", "Requested By: admin"),
     "changefreezes/feast": ("Reason: the feast", "Forbids:", "Rollouts"),
+    "servicelevelobjectives/checkout": ("Objective: 99.9", "Window Seconds: 86400"),
     "auditpolicies/default": ("Level: Metadata", "Users:", "ci", "Verbs:"),
     "evidencepolicies/default": ("Signal: MissedHeartbeats", "Confidence: medium", "Releases Per Minute: 6"),
     "runbooks/hold": ("Summary: waits", "Expression: now > timestamp(0)"),

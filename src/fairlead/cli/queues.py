@@ -38,10 +38,22 @@ _SCHEDULER = (
     "NEEDED",
     "POLICY",
 )
+_RETRIES = (
+    "ACTION",
+    "ATTEMPTS",
+    "BACK-OFF",
+    "JITTER",
+    "VOID AFTER",
+    "SETTINGS",
+    "IDENTITY",
+    "FRESH READ",
+    "REASON",
+)
 _LOOPS = ("LOOP OF", "OBJECT", "WRITES", "FIELDS")
 
 _EPILOG = """examples:
   fairlead queues                   one line for each controller, and one for the scheduler
+  fairlead queues --retries         how each sort of write is tried again, as it is in force
   fairlead queues -o json | jq '.items[] | {controller, mostRetried: .queue.most_retried}'
 
 OLDEST is how long the key that waits longest has been ready. FAILING counts keys whose last turn failed; HOT those
@@ -57,6 +69,11 @@ the same written over and over.
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EPILOG
+    parser.add_argument(
+        "--retries",
+        action="store_true",
+        help="show instead how each sort of write is tried again: the seven properties that are in force",
+    )
     shared.add_client_options(parser, run, "table", "json")
 
 
@@ -64,7 +81,10 @@ def run(options: argparse.Namespace) -> int:
     with closing(connect(options.kubeconfig)) as client:
         answer = client.get(PATH)
     if options.output == "json":
-        print_json(answer)
+        print_json(answer["retries"] if options.retries else answer)
+        return 0
+    if options.retries:
+        print_table(_RETRIES, [_retry_row(each) for each in answer["retries"]])
         return 0
     print_table(_HEADER, [_row(item) for item in answer["items"]])
     if answer["scheduler"] is not None:
@@ -109,6 +129,20 @@ def _row(item: dict[str, Any]) -> tuple[Any, ...]:
         queue["counts"]["retried"],
         item["stuck"],
         item["settings"],
+    )
+
+
+def _retry_row(found: dict[str, Any]) -> tuple[Any, ...]:
+    return (
+        found["action"],
+        found["attemptsMax"],
+        f"{found['backoffSeconds']:g}s to {found['backoffMaxSeconds']:g}s",
+        f"{100 * found['jitter']:g}%",
+        f"{found['voidAfterSeconds']:g}s",
+        found["settings"],
+        found["identity"],
+        found["freshRead"],
+        found["reason"],
     )
 
 

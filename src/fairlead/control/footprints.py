@@ -58,6 +58,14 @@ scheduler reads schedulingpolicies.fairlead.dev spec
 service-account reads namespaces metadata.deletionTimestamp
 service-account reads serviceaccounts metadata.deletionTimestamp
 service-account writes serviceaccounts create
+service-level reads daemonsets.apps status.desiredNumberScheduled status.numberAvailable
+service-level reads deployments.apps spec.replicas status.availableReplicas
+service-level reads endpointslices.discovery.k8s.io endpoints metadata.labels
+service-level reads services metadata.deletionTimestamp
+service-level reads servicelevelobjectives.fairlead.dev metadata.deletionTimestamp spec status
+service-level reads statefulsets.apps spec.replicas status.availableReplicas
+service-level writes servicelevelobjectives.fairlead.dev status.changes status.conditions status.earlier
+  status.observedGeneration
 taint-eviction writes pods delete status.conditions[DisruptionTarget]
 viewer-role reads clusterroles.rbac.authorization.k8s.io *
 viewer-role reads customresourcedefinitions.apiextensions.k8s.io *

@@ -37,6 +37,7 @@ from fairlead.model.views import (
     StatefulSet,
     View,
 )
+from fairlead.model.views.objectives import OBJECTIVES, ServiceLevelObjective
 from fairlead.model.views.runbooks import RUNBOOK_RUNS, RunbookRun
 
 #: bound: plane | objects remembered whose status is behind | not counted
@@ -56,6 +57,7 @@ REPORTERS = {
     RUNBOOK_RUNS.name: "runbook",
     SCHEDULING_POLICIES.name: "scheduling-policy",
     STATEFULSETS.name: "statefulset",
+    OBJECTIVES.name: "service-level",
 }
 _Reported = (
     Autoscaler
@@ -70,6 +72,7 @@ _Reported = (
     | RunbookRun
     | SchedulerOverride
     | SchedulingPolicy
+    | ServiceLevelObjective
     | StatefulSet
 )
 

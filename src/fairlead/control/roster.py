@@ -11,6 +11,7 @@ from fairlead.model.custom.definition import DEFINITIONS
 from fairlead.model.served import Served
 from fairlead.model.service_views import SERVICES
 from fairlead.model.views import AUTOSCALERS
+from fairlead.model.views.objectives import OBJECTIVES
 from fairlead.model.views.runbooks import RUNBOOK_RUNS
 from fairlead.reconcile.autoscaling.decider import autoscaler_decider
 from fairlead.reconcile.custom_definition import definition_decider
@@ -28,6 +29,7 @@ from fairlead.reconcile.nodes.pod_networks import pod_network_decider
 from fairlead.reconcile.nodes.release import release_decider
 from fairlead.reconcile.nodes.returned import returned_decider
 from fairlead.reconcile.nodes.taint_eviction import taint_eviction_decider
+from fairlead.reconcile.objectives import objective_decider
 from fairlead.reconcile.overrides.capacity import capacity_decider
 from fairlead.reconcile.overrides.decider import override_decider
 from fairlead.reconcile.overrides.drain import drain_decider
@@ -92,6 +94,11 @@ def autoscaling_deciders(catalog: Catalog = CATALOG, kinds: Catalog | None = Non
     if catalog.of_resource(AUTOSCALERS.name) is None:
         return ()
     return (autoscaler_decider(kinds if kinds is not None else catalog),)
+
+
+def objective_deciders(catalog: Catalog = CATALOG) -> tuple[Decider, ...]:
+    """Where there are no objectives, nobody counts."""
+    return () if catalog.of_resource(OBJECTIVES.name) is None else (objective_decider(),)
 
 
 def access_deciders(catalog: Catalog = CATALOG) -> tuple[Decider, ...]:
@@ -159,5 +166,6 @@ def workload_deciders(catalog: Catalog = CATALOG, kinds: Catalog | None = None) 
         *traffic_deciders(catalog),
         *account_deciders(catalog),
         *autoscaling_deciders(catalog, kinds),
+        *objective_deciders(catalog),
     )
     return (*found, override_decider(("scheduler", *(each.name for each in found))))

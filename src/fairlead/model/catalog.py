@@ -47,6 +47,7 @@ from fairlead.model.kinds import (
     secret,
     service,
     serviceaccount,
+    servicelevelobjective,
     statefulset,
 )
 from fairlead.model.kinds.admission import bindings as admission_bindings
@@ -147,6 +148,7 @@ CATALOG = Catalog(
         recordingpolicy.KIND,
         accessgrant.KIND,
         changefreeze.KIND,
+        servicelevelobjective.KIND,
         runbook.RUNBOOK,
         runbook.RUN,
         customresourcedefinition.KIND,

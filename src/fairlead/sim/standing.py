@@ -14,7 +14,7 @@ from typing import Generic, TypeVar
 Q = TypeVar("Q")
 A = TypeVar("A")
 
-_KEPT = 8
+_KEPT = 16
 
 
 class Remembered(Generic[Q, A]):

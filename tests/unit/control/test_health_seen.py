@@ -68,7 +68,7 @@ def test_the_command_shows_loops_in_a_table_of_their_own_and_what_is_left_of_the
     fight: Driver, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(command, "connect", lambda kubeconfig: Client(answer_of(fight)))
-    assert command.run(argparse.Namespace(kubeconfig=None, output="table")) == 0
+    assert command.run(argparse.Namespace(kubeconfig=None, output="table", retries=False)) == 0
     shown = capsys.readouterr()
     queues, loops = shown.out.split("\n\n")
     assert [line.split()[-1] for line in queues.splitlines()] == ["SETTINGS", "<none>", "replicaset"]

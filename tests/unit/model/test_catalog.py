@@ -50,6 +50,7 @@ KINDS = {
     "RecordingPolicy",
     "AccessGrant",
     "ChangeFreeze",
+    "ServiceLevelObjective",
     "Runbook",
     "RunbookRun",
     "FlowSchema",

@@ -51,6 +51,7 @@ CONTROLLERS = (
     "runbook",
     "scheduling-policy",
     "service-account",
+    "service-level",
     "stale-disruption",
     "statefulset",
     "taint-eviction",

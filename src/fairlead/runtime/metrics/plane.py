@@ -25,6 +25,7 @@ from fairlead.runtime.metrics.mirrors import (
     MIRROR_REVISION,
     MIRROR_UNREADABLE,
 )
+from fairlead.runtime.metrics.objectives import objective_samples
 from fairlead.runtime.metrics.scheduler import scheduler_samples, stage_samples
 
 _PlaneRead = Callable[[Plane, float], float]
@@ -222,6 +223,7 @@ def plane_samples(
     yield from _controllers(plane, lags, now)
     yield from scheduler_samples(plane.placer)
     yield from stage_samples(plane.tallies.stages, now)
+    yield from objective_samples(plane, now)
 
 
 def _mirrors(plane: Plane, lags: Mapping[str, MirrorLag]) -> Iterator[MetricSample]:

@@ -13,6 +13,7 @@ from fairlead.api.audit.recording import audit_line
 from fairlead.api.plan import Context
 from fairlead.control.health import Health
 from fairlead.control.plane import Plane
+from fairlead.control.retries import retries_in_force
 from fairlead.core import codec
 from fairlead.core.errors import BadRequest, NotFound
 from fairlead.core.times import microtime, parse_time
@@ -121,6 +122,7 @@ def queues(plane_now: Callable[[], Plane], clock: Callable[[], float]) -> Extens
             "scheduler": scheduler_queue(plane, clock()),
             "recording": recording_told(plane),
             **_health(plane.health, clock(), sight),
+            "retries": retries_in_force(plane.health.settings),
             "items": items,
         }
         return Reply(200, codec.encode(body))

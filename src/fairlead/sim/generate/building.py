@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 from fairlead.control.leadership import LeadershipSettings
@@ -105,7 +105,9 @@ def kinds_of(given: Iterable[str]) -> frozenset[str]:
     return frozenset(found & (ALL_KINDS | {DEFINITIONS}))
 
 
+@lru_cache(maxsize=128)
 def deciders_for(kinds: frozenset[str]) -> Callable[[], tuple[Decider, ...]]:
+    """The same function each time: scenarios that are made alike are equal."""
     return partial(_deciders, kinds)
 
 

@@ -29,6 +29,7 @@ from fairlead.model.kinds import (
     prioritylevelconfiguration,
     runbook,
     scheduleroverride,
+    servicelevelobjective,
 )
 from fairlead.model.kinds.role import CLUSTER_ROLE, ROLE
 from fairlead.model.kinds.rolebinding import CLUSTER_ROLE_BINDING, ROLE_BINDING
@@ -82,12 +83,15 @@ _OTHER_KINDS = (
     runbook.RUNBOOK,
     runbook.RUN,
     scheduleroverride.KIND,
+    servicelevelobjective.KIND,
     *(each for each in CATALOG if each.group == "admissionregistration.k8s.io"),
 )
 ELSEWHERE = frozenset(
     {
         *map(met.actor_name, ("override-capacity", "override-drain", "overrides")),
-        *map(met.actor_name, ("role-aggregation", "rollout-outcome", "runbook", "viewer-role")),
+        *map(
+            met.actor_name, ("role-aggregation", "rollout-outcome", "runbook", "service-level", "viewer-role")
+        ),
         *(met.kind_name(each.resource) for each in _OTHER_KINDS),
         *(met.effect_name(each.__name__) for each in OTHER_EFFECTS),
     }

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from fairlead.model.key import Key
-from fairlead.queue.entry import Priority, TakenKey
+from fairlead.queue.entry import Priority, QueuedKey, TakenKey
 from fairlead.queue.lines import FairLine
 from fairlead.queue.settings import QueueSettings
 from fairlead.queue.work import WorkQueue
@@ -27,24 +27,39 @@ class DrawnQueue(WorkQueue[Key]):
     def __init__(self, settings: QueueSettings, reorders: FaultStream, likely: Callable[[], float]) -> None:
         super().__init__(settings)
         self._reorders, self._likely = reorders, likely
-        self._asked: dict[Key, int] = {}  # the highest priority that was asked for a turn to come
+        self._asked: dict[Key, Priority] = {}  # the highest priority that was asked for a turn to come
+        self._ready_for = dict.fromkeys(Priority, 0)  # so many keys are ready for which this was asked
         self._passed = dict.fromkeys(Priority, 0)
 
     def add_at(self, key: Key, now: float, at: float, priority: Priority = Priority.NORMAL) -> None:
-        self._asked[key] = max(priority, self._asked.get(key, priority))
+        before = self._asked.get(key, priority)
+        asked = self._asked[key] = max(priority, before)
+        entry = self._waiting.get(key)
+        if entry is not None and entry.is_ready:
+            self._ready_for[before] -= 1
+            self._ready_for[asked] += 1
         super().add_at(key, now, at, priority)
+
+    def _make_ready(self, entry: QueuedKey[Key]) -> None:
+        self._ready_for[self._asked[entry.key]] += 1
+        super()._make_ready(entry)
 
     def pop(self, now: float) -> TakenKey[Key] | None:
         taken = super().pop(now)
         if taken is not None:
-            self._judge(taken.key, Priority(self._asked.pop(taken.key)))
+            priority = self._asked.pop(taken.key)
+            self._ready_for[priority] -= 1
+            self._judge(taken.key, priority)
         return taken
 
     def _judge(self, key: Key, priority: Priority) -> None:
-        ready = {Priority(self._asked[each]): each for each, entry in self._waiting.items() if entry.is_ready}
+        ready = [each for each, count in self._ready_for.items() if count]
         above = max(ready, default=priority)
         if above > priority and self._passed[priority] < self.settings.passes_max:
-            told = f"{key} ({priority.name}) had its turn before {ready[above]} ({above.name})"
+            waits = [
+                each for each, entry in self._waiting.items() if entry.is_ready and self._asked[each] == above
+            ]
+            told = f"{key} ({priority.name}) had its turn before {waits[-1]} ({above.name})"
             raise Violation(REPAIR_FIRST, told)
         for each in ready:
             self._passed[each] += 1

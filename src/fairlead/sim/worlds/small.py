@@ -7,7 +7,7 @@ played, a run takes a few hundredths of a second, and faults can be so frequent 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 
 from fairlead.control.leadership import LeadershipSettings
 from fairlead.control.roster import default_deciders
@@ -54,8 +54,10 @@ FAULTS = Faults(
 )
 
 
+@lru_cache(maxsize=64)
 def controllers(*names: str, kinds: tuple[str, ...] = ()) -> Callable[[], tuple[Decider, ...]]:
-    """Those of production with these names, as if there were no other kinds than the usual few and `kinds`."""
+    """Those of production with these names, as if there were no other kinds than the usual few and `kinds`. The same
+    function each time: worlds that are made alike are equal."""
     return partial(_controllers, frozenset(names), frozenset((*_KINDS, *kinds)))
 
 
