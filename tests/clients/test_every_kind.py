@@ -58,6 +58,7 @@ ROWS: dict[str, dict[str, str]] = {
         "SPENT": "<none>", "BURN": "<none>", "MET": "Unknown", "AGE": "AGE",
     },
     "auditpolicies": {"NAME": "default", "IN FORCE": "True", "RULES": "1", "AGE": "AGE"},
+    "recordingpolicies": {"NAME": "default", "IN FORCE": "Unknown", "RULES": "1", "AGE": "AGE"},
     "validatingadmissionpolicies": {
         "NAME": "judges", "VALIDATIONS": "1", "PARAMKIND": "v1/ConfigMap", "AGE": "AGE",
     },
@@ -149,6 +150,7 @@ DESCRIBED: dict[str, tuple[str, ...]] = {
     "changefreezes/feast": ("Reason: the feast", "Forbids:", "Rollouts"),
     "servicelevelobjectives/checkout": ("Objective: 99.9", "Window Seconds: 86400"),
     "auditpolicies/default": ("Level: Metadata", "Users:", "ci", "Verbs:"),
+    "recordingpolicies/default": ("Level: Outcome", "builds"),
     "evidencepolicies/default": ("Signal: MissedHeartbeats", "Confidence: medium", "Releases Per Minute: 6"),
     "runbooks/hold": ("Summary: waits", "Expression: now > timestamp(0)"),
     "runbookruns/hold-1": ("Runbook: hold", "Username: admin", "Until: false"),

@@ -27,6 +27,7 @@ from fairlead.model.kinds import (
     changefreeze,
     flowschema,
     prioritylevelconfiguration,
+    recordingpolicy,
     runbook,
     scheduleroverride,
     servicelevelobjective,
@@ -83,6 +84,7 @@ _OTHER_KINDS = (
     runbook.RUNBOOK,
     runbook.RUN,
     scheduleroverride.KIND,
+    recordingpolicy.KIND,
     servicelevelobjective.KIND,
     *(each for each in CATALOG if each.group == "admissionregistration.k8s.io"),
 )
