@@ -1,11 +1,16 @@
 """What records cost, and how quickly they are found.
 
     python bench/records.py find [--lines 1000000] [--json]
+    python bench/records.py again [--decisions 10000] [--json]
 
 `find` fills the log of decisions of a fresh store, as a plane writes it, follows it with the index and asks for the
 decisions that touch an object, for one decision by its id, and for the last attempt to place a pod: milliseconds each,
 with the lines read from the database. It fails if the slowest takes longer than `ASK_MS_MAX`, or if the default budget
 of bytes did not keep all lines.
+
+`again` puts a real plane under load, namespace by namespace (every sort of workload, quotas, an autoscaler, machines
+that go, deletions), until it has decided so often, captures that and runs all of it again. It fails if one decision
+comes out otherwise, or if one could not be run.
 """
 
 from __future__ import annotations
@@ -13,16 +18,22 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from tests.running import FAIRLEAD, Running
+from tests.unit.replay import load
+
 from fairlead.core import codec
 from fairlead.explain.asking import answered
 from fairlead.explain.index import id_key
 from fairlead.explain.records import attempts_of, touching
+from fairlead.replay.artifact import read_artifact
+from fairlead.replay.replaying import replay
 from fairlead.runtime.data.decision_index import FILE, DecisionIndexFile
 from fairlead.runtime.data.log_bounds import LOGS
 from fairlead.store.contract import Batch, Note
@@ -30,6 +41,7 @@ from fairlead.store.log_reader import LogReader
 from fairlead.store.sqlite import SqliteJournal
 
 ASK_MS_MAX = 200.0
+SPACES_MAX = 80
 _BATCH = 1_000
 _READS = {f"resources{number}.fairlead.dev": [918_812, 918_946] for number in range(6)}
 
@@ -139,14 +151,85 @@ def find(count: int) -> dict[str, Any]:
     return found
 
 
+def do(server: Running, acts: Iterator[load.Act]) -> None:
+    for verb, target, body in acts:
+        headers = {"Content-Type": "application/merge-patch+json"} if verb == "patch" else None
+        status, told = server.request(verb.upper(), target, body, headers=headers)
+        if status >= 300:
+            raise SystemExit(f"{verb} {target}: {told}")
+
+
+def lines_written(server: Running) -> int:
+    """The newest sequences of both logs together: about as many decisions there were."""
+    count = 0
+    for stream in ("", "&stream=turns"):
+        after, step = 0, 1 << 20
+        while step:
+            _, page = server.request("GET", f"/fairlead/v1/decisions?after={after + step}&limit=1{stream}")
+            if page["items"]:
+                after += step
+            else:
+                step //= 2
+        count += after + 1
+    return count
+
+
+def again(wanted: int) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory() as directory:
+        # As a process of its own: a fork would take `bench/queue.py` for the module of that name.
+        server = Running(Path(directory) / "plane", arguments=("--hollow-nodes", "6"), program=(FAIRLEAD,))
+        try:
+            began, spaces = time.monotonic(), 0
+            while lines_written(server) < wanted * 1.1 and spaces < SPACES_MAX:
+                space = f"shop-{spaces}"
+                spaces += 1
+                do(server, load.begin(space))
+                time.sleep(2)
+                do(server, load.disturb(space))
+                if spaces % 4 == 0:
+                    server.request("DELETE", f"/api/v1/nodes/hollow-{spaces // 4 % 6}")
+                if spaces > 2:
+                    do(server, load.end(f"shop-{spaces - 3}"))
+            loaded = time.monotonic() - began
+            file = Path(directory) / "it.incident"
+            words = ("incident", "capture", "--since", "1h", "-o", file, "--kubeconfig", server.kubeconfig)
+            subprocess.run([FAIRLEAD, *words], check=True, stdout=subprocess.DEVNULL)
+            size = file.stat().st_size
+            artifact = read_artifact(file.read_bytes())
+        finally:
+            server.stop()
+    began = time.process_time()
+    found = replay(artifact)
+    took = time.process_time() - began
+    return {
+        "decisions": found.decisions,
+        "equal": found.equal,
+        "different": found.different,
+        "skipped": found.skipped,
+        "first_divergence": None if found.first_divergence is None else found.first_divergence._asdict(),
+        "controllers": found.controllers,
+        "namespaces": spaces,
+        "load_seconds": round(loaded, 1),
+        "capture_mb": round(size / 1e6, 1),
+        "us_per_decision": round(took / max(1, found.decisions) * 1e6),
+    }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("part", choices=["find"])
+    parser.add_argument("part", choices=["find", "again"])
     parser.add_argument("--lines", type=int, default=1_000_000)
+    parser.add_argument("--decisions", type=int, default=10_000)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
+    if options.part == "again":
+        told = again(options.decisions)
+        print(json.dumps(told) if options.json else json.dumps(told, indent=2))
+        if told["different"] or told["skipped"] or told["decisions"] < options.decisions:
+            raise SystemExit(f"{told['equal']} of {told['decisions']} equal, {told['skipped']} not run")
+        return
     found = find(options.lines)
     print(json.dumps(found) if options.json else json.dumps(found, indent=2))
     slowest = max(each["slowest_ms"] for each in found.values() if isinstance(each, dict))

@@ -8,12 +8,15 @@ from contextlib import closing
 from pathlib import Path
 
 from fairlead.cli import options as shared
+from fairlead.cli.incident_report import configure_report
 from fairlead.cli.output import print_json
 
 _EPILOG = """examples:
   fairlead incident capture --since 15m -o friday.incident
   fairlead incident capture --since "yesterday 14:00" -n shop -o shop.incident
   fairlead replay friday.incident                 every decision again, on this machine, without a server
+  fairlead incident report friday.incident        what happened, what held things up and what lifted it
+  fairlead incident report friday.incident -o html > friday.html
 
 A capture holds the objects of every namespace as they were at the beginning and every change since, the decisions and
 turns of all controllers and the audit log. Secrets are taken out; which of them are equal can still be told.
@@ -23,6 +26,7 @@ turns of all controllers and the audit log. Secrets are taken out; which of them
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EPILOG
     actions = parser.add_subparsers(metavar="ACTION", required=True)
+    configure_report(actions)
     capture = actions.add_parser("capture", help="write an incident to a file", allow_abbrev=False)
     capture.add_argument(
         "--since", default="15m", metavar="TIME", help="how far back, as 15m or 14:00 (default: 15m)"

@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
 def replay_incident(artifact: Any, form: str, policy_file: str = "", without_override: str = "") -> int:
     from fairlead.replay.replaying import WhatIf, replay
 
-    policy = _policy(policy_file) if policy_file else None
+    policy = read_policy(policy_file) if policy_file else None
     what_if = WhatIf(policy, without_override)
     found = replay(artifact, what_if)
     first = found.first_divergence
@@ -119,7 +119,7 @@ def _brief(told: dict[str, Any]) -> str:
     return ", ".join(told)
 
 
-def _policy(name: str) -> Any:
+def read_policy(name: str) -> Any:
     from fairlead.cli.manifests import documents
     from fairlead.core.errors import UsageError
     from fairlead.model.policy.in_use import problem_of

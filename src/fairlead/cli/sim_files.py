@@ -35,6 +35,20 @@ from fairlead.testing.replays import assert_holds
 def test_{name}() -> None:
     assert_holds(Path(__file__).with_name("{file}"), "{invariant}")
 '''
+_INCIDENT_TEST = '''"""Every decision of a captured incident comes out as it was on the plane that made it.
+
+Written by `fairlead sim test {file}`.
+The capture beside it holds what was decided, and on what; the test runs it again on the code as it is.
+"""
+
+from pathlib import Path
+
+from fairlead.testing.replays import assert_replays
+
+
+def test_{name}() -> None:
+    assert_replays(Path(__file__).with_name("{file}"))
+'''
 
 
 def configure_files(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -130,12 +144,11 @@ def _write_test(options: argparse.Namespace) -> int:
     name = "".join(each if each.isalnum() else "_" for each in options.file.stem).strip("_").lower()
     target = options.to or options.file.with_name(f"test_{name}.py")
     head = artifact.head
+    if head.origin == LIVE:
+        return _write_incident_test(options.file, target, name)
     if not head.invariant:
         raise OperatorError(f"{options.file} is of a run that broke nothing: there is nothing to test")
-    beside = target.with_name(options.file.name)
-    for file in (target, *(() if beside.resolve() == options.file.resolve() else (beside,))):
-        if file.exists():
-            raise OperatorError(f"{file} is there already: name another test with --to")
+    _check_free(options.file, target)
     text = _TEST.format(
         title=f"{head.invariant}, found in the world {head.world}.",
         message=head.message.replace("\\", "\\\\").replace('"""', "'''"),
@@ -143,8 +156,26 @@ def _write_test(options: argparse.Namespace) -> int:
         name=name,
         invariant=head.invariant,
     )
+    return _keep_test(options.file, target, text)
+
+
+def _write_incident_test(file: Path, target: Path, name: str) -> int:
+    """Of a live plane: every decision of it must come out as it was."""
+    _check_free(file, target)
+    return _keep_test(file, target, _INCIDENT_TEST.format(file=file.name, name=name))
+
+
+def _check_free(file: Path, target: Path) -> None:
+    beside = target.with_name(file.name)
+    for each in (target, *(() if beside.resolve() == file.resolve() else (beside,))):
+        if each.exists():
+            raise OperatorError(f"{each} is there already: name another test with --to")
+
+
+def _keep_test(file: Path, target: Path, text: str) -> int:
+    beside = target.with_name(file.name)
     write_file(target, text.encode())
     if not beside.exists():
-        write_file(beside, options.file.read_bytes())
+        write_file(beside, file.read_bytes())
     print(f"wrote {target}, which plays {beside}")
     return 0

@@ -35,6 +35,7 @@ from fairlead.store.contract import Entry
 
 AUDIT = "audit"
 _HOLLOW = "controller/hollow"
+_A_MOMENT = 0.001
 STREAMS = (DECISIONS, TURNS, AUDIT)
 
 
@@ -78,7 +79,7 @@ _brief = msgspec.json.Decoder(_Brief).decode
 
 
 def capture(origin: Origin, since: float, until: float, namespace: str = "") -> Artifact:
-    facts = origin.facts(since)
+    facts = origin.facts(since - _A_MOMENT)  # what was written at that very instant is part of it
     lines: list[RecordedLine] = []
     rests: list[Json] = []
     hollow_nodes = 0
@@ -93,7 +94,7 @@ def capture(origin: Origin, since: float, until: float, namespace: str = "") -> 
                 rests.append({"reads": brief.reads, "heard": brief.heard})
     starts = starts_of(rests)
     histories = {
-        name: origin.history(name, starts.get(name, facts.revision))
+        name: origin.history(name, min(starts.get(name, facts.revision), facts.revision))
         for name in sorted({*facts.resources, *starts})
     }
     head = ArtifactHead(

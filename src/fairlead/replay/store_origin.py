@@ -15,7 +15,7 @@ from fairlead.replay.capture import LogLine, PlaneFacts
 from fairlead.replay.past import PastChange, ResourceHistory
 from fairlead.replay.redaction import redact
 from fairlead.replay.stored import read_history
-from fairlead.store.contract import Entry, Journal, Reader
+from fairlead.store.contract import Entry, Journal, Note, Reader
 from fairlead.store.instants import revision_at
 
 _PAGE = 1_000
@@ -27,6 +27,11 @@ class _Brief(msgspec.Struct):
 
 
 _brief = msgspec.json.Decoder(_Brief).decode
+
+
+def _with_revision(note: Note) -> bytes:
+    """As readers of the log get it: with the revision that its write got."""
+    return note.body if not note.revision else b'%s,"revision":%d}' % (note.body[:-1], note.revision)
 
 
 class StoreOrigin:
@@ -57,7 +62,7 @@ class StoreOrigin:
                     if opened is not None:
                         yield opened
                         opened = None
-                    yield LogLine(sequence, note.body)
+                    yield LogLine(sequence, _with_revision(note))
                 elif brief.term:
                     opened = LogLine(sequence, note.body)
 

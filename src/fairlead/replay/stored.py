@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from fairlead.model.key import Key
 from fairlead.replay.artifact import Artifact
 from fairlead.replay.past import NotKept, PastChange, ResourceHistory
-from fairlead.store.contract import Compacted, Entry, FutureRevision, Reader
+from fairlead.store.contract import ADDED, DELETED, Compacted, Entry, FutureRevision, Reader
 
 _CHANGES = 1_000
 
@@ -59,6 +59,7 @@ class CapturedHistory:
         for change in artifact.changes:
             entry = Entry(Key(*change.key), change.uid, change.revision, bytes(change.value))
             changes.setdefault(entry.key.resource, []).append(PastChange(change.change_type, entry))
+        self._versions: dict[tuple[Key, int], PastChange] | None = None  # made when one is asked for
         self._found = {
             name: ResourceHistory(
                 start, tuple(entries.get(name, ())), changes.get(name, ()), artifact.head.ends[name]
@@ -86,3 +87,29 @@ class CapturedHistory:
         found = self._found.get(resource)
         versions = (*found.entries, *(each.entry for each in found.changes)) if found is not None else ()
         return sorted({each.key for each in versions})
+
+    def version(self, key: Key, revision: int) -> PastChange | None:
+        """An object at a revision of its own."""
+        if self._versions is None:
+            self._versions = {}
+            for history in self._found.values():
+                for entry in history.entries:
+                    self._versions[entry.key, entry.revision] = PastChange(ADDED, entry)
+                for change in history.changes:
+                    self._versions[change.entry.key, change.entry.revision] = change
+        return self._versions.get((key, revision))
+
+    def entries_at(self, resource: str, revision: int) -> tuple[Entry, ...]:
+        """All objects of it as they were then. NotKept, in words, if that is not at hand."""
+        history = self.of(resource)
+        if not history.start <= revision <= history.end:
+            raise NotKept(f"{resource} is at hand from revision {history.start} to {history.end} only")
+        found = {each.key: each for each in history.entries}
+        for change in history.changes:
+            if change.entry.revision > revision:
+                break
+            if change.change_type == DELETED:
+                found.pop(change.entry.key, None)
+            else:
+                found[change.entry.key] = change.entry
+        return tuple(found[key] for key in sorted(found))

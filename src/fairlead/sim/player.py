@@ -65,8 +65,9 @@ class Replayed:
         return self.run.violation.invariant if self.run.violation is not None else ""
 
 
-def record(case: Case, plant: str, found: FoundBy) -> Artifact:
-    runner = Runner(case.scenario, case.faults_of, plant)
+def record(case: Case, plant: str, found: FoundBy, backup: Backup | None = None) -> Artifact:
+    """`backup`: what it started from, if that is not what comes of the scenario's standing steps."""
+    runner = Runner(case.scenario, case.faults_of, plant, backup=backup)
     run = runner.play(Chance(0, case.forced, calm=True), trail=True, faults=case.faults_of)
     broken = run.violation
     head = ArtifactHead(

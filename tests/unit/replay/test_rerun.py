@@ -43,6 +43,7 @@ def rerun_all(driver: Driver) -> Counter[str]:
 
 def do(driver: Driver, acts: Iterable[load.Act], seconds: float = 3.0) -> None:
     for verb, target, body in acts:
+        driver.api.now = driver.now
         status, told = getattr(driver.api, verb)(target, body)
         assert status < 300, (target, told.get("message", told))
         driver.run(seconds)
