@@ -227,7 +227,7 @@ def test_initial_events_end_with_a_marked_bookmark(server: Running) -> None:
 def test_compacted_history_is_410_and_a_new_list_goes_on_and_bookmarks_tell_where_to_resume(
     tmp_path: Path, program: tuple[str | Path, ...]
 ) -> None:
-    """Leases keep 8 MB of history. Waits for the server's rhythm: by itself it sends bookmarks every 30 s."""
+    """Leases keep 64 MB of history. Waits for the server's rhythm: by itself it sends bookmarks every 30 s."""
     server = Running(tmp_path / "data", program=program)
     try:
         _compacted(server)
@@ -241,7 +241,7 @@ def _compacted(server: Running) -> None:
     assert status == 201
     first = lease["metadata"]["resourceVersion"]
     with watching(server, CONFIGMAPS, f"allowWatchBookmarks=true&resourceVersion={now(server)}") as quiet:
-        for n in range(60):
+        for n in range(300):
             lease["metadata"]["annotations"] = {"a": str(n % 10) * 250_000}
             status, lease = server.request("PUT", f"{LEASES}/l", lease)
             assert status == 200

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from fairlead.cli.main import main
-from fairlead.replay.artifact import read_artifact, write_artifact
+from fairlead.replay.artifact import FORMAT, read_artifact, write_artifact
 from fairlead.sim import zoo
 from fairlead.sim.worlds.roster import WORLDS
 from tests.sim import tiny
@@ -158,7 +158,7 @@ def test_the_zoo_tells_what_each_hunt_cost(tmp_path: Path, capsys: Printed) -> N
         (("replay", "{folder}/none.jsonl"), 1, "none.jsonl cannot be read: No such file"),
         (("show", "{folder}"), 1, "cannot be read: Is a directory"),
         (("replay", "{cut}"), 2, "is cut off"),
-        (("show", "{later}"), 5, "this release reads format 1"),
+        (("show", "{later}"), 5, "this release reads format"),
         (("test", "{text}"), 2, "text.jsonl: the file is no artifact"),
         (("replay", "{kept}", "--plant", "no.such:plant"), 2, "cannot be loaded"),
         (
@@ -182,7 +182,7 @@ def test_what_is_wrong_is_one_sentence(
 ) -> None:
     data = artifact.read_bytes()
     (tmp_path / "cut.jsonl").write_bytes(data[: len(data) // 2])
-    (tmp_path / "later.jsonl").write_bytes(data.replace(b'"format":1', b'"format":9', 1))
+    (tmp_path / "later.jsonl").write_bytes(data.replace(b'"format":%d' % FORMAT, b'"format":9', 1))
     (tmp_path / "text.jsonl").write_bytes(b"hello\n")
     places = {each: tmp_path / f"{each}.jsonl" for each in ("kept", "cut", "later", "text")}
     assert run(*(word.format(folder=tmp_path, **places) for word in words)) == code

@@ -145,14 +145,14 @@ hollow writes pods delete status.conditions[ContainersReady] status.conditions[I
   status.conditions[PodScheduled] status.conditions[Ready] status.containerStatuses status.hostIP status.hostIPs
   status.phase status.podIP status.podIPs status.startTime
 job reads jobs.batch metadata.deletionTimestamp spec.activeDeadlineSeconds spec.backoffLimit spec.backoffLimitPerIndex
-  spec.completionMode spec.completions spec.managedBy spec.maxFailedIndexes spec.parallelism spec.podReplacementPolicy
-  spec.successPolicy spec.suspend spec.template spec.ttlSecondsAfterFinished status.active status.completedIndexes
-  status.completionTime status.conditions[Complete] status.conditions[SuccessCriteriaMet] status.failed
+  spec.completionMode spec.completions spec.managedBy spec.maxFailedIndexes spec.parallelism spec.podFailurePolicy
+  spec.podReplacementPolicy spec.successPolicy spec.suspend spec.template spec.ttlSecondsAfterFinished status.active
+  status.completedIndexes status.completionTime status.conditions[Complete] status.conditions[SuccessCriteriaMet] status.failed
   status.failedIndexes status.progress status.ready status.startTime status.succeeded status.terminating
   status.uncountedTerminatedPods
 job reads pods metadata.annotations[batch.kubernetes.io/job-completion-index]
   metadata.annotations[fairlead.dev/replaces] metadata.deletionTimestamp metadata.finalizers metadata.ownerReferences
-  status.conditions[Ready] status.containerStatuses status.phase
+  status.conditions[DisruptionTarget] status.conditions[Ready] status.containerStatuses status.phase
 job writes jobs.batch status.active status.completionTime status.conditions[Complete]
   status.conditions[SuccessCriteriaMet] status.ready status.startTime status.succeeded status.terminating
   status.uncountedTerminatedPods

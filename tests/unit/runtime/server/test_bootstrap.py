@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
-from fairlead.testing import plane
+from fairlead.testing import Plane, plane
 
 ROLES = "/apis/rbac.authorization.k8s.io/v1/clusterroles"
 BINDINGS = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings"
@@ -47,8 +48,21 @@ def test_a_start_makes_what_is_missing_and_leaves_what_was_added(tmp_path: Path)
         assert p.request("GET", f"{BINDINGS}/system:discovery").status == 200
         (subject,) = p.request("GET", f"{BINDINGS}/system:basic-user").body["subjects"]
         assert subject["name"] == "system:authenticated"
-        revision = p.request("GET", ROLES).body["metadata"]["resourceVersion"]
+        revision = _at_rest(p)
 
     with plane(controllers=False, data_dir=tmp_path) as p:
         items = p.request("GET", ROLES).body["items"]
         assert max(int(each["metadata"]["resourceVersion"]) for each in items) <= int(revision)
+
+
+def _at_rest(p: Plane) -> str:
+    """The revision at which the roles are, once nothing is written to them any more."""
+    before, deadline = "", time.monotonic() + 30
+    while time.monotonic() < deadline:
+        listed = p.request("GET", ROLES).body
+        newest = str(max(int(each["metadata"]["resourceVersion"]) for each in listed["items"]))
+        if newest == before:
+            return newest
+        before = newest
+        time.sleep(1.0)
+    raise AssertionError("roles are written again and again")
