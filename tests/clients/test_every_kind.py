@@ -58,7 +58,7 @@ ROWS: dict[str, dict[str, str]] = {
         "SPENT": "<none>", "BURN": "<none>", "MET": "Unknown", "AGE": "AGE",
     },
     "auditpolicies": {"NAME": "default", "IN FORCE": "True", "RULES": "1", "AGE": "AGE"},
-    "recordingpolicies": {"NAME": "default", "IN FORCE": "Unknown", "RULES": "1", "AGE": "AGE"},
+    "recordingpolicies": {"NAME": "default", "IN FORCE": "True", "RULES": "1", "AGE": "AGE"},
     "validatingadmissionpolicies": {
         "NAME": "judges", "VALIDATIONS": "1", "PARAMKIND": "v1/ConfigMap", "AGE": "AGE",
     },

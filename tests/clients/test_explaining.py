@@ -221,7 +221,7 @@ def test_both_sides_of_a_refusal_are_in_one_unit(team: Operator, ask: Ask) -> No
 WRONG = {
     "explain pod/nothing": (7, 'there is no pod "nothing" in namespace'),
     "explain deploy/web": (7, 'there is no deployment "web"'),
-    "explain node/web": (7, 'there is no node "web"'),
+    "explain node/web": (7, "no decision about one is kept"),
     "explain pod/": (2, "names no object: write KIND/NAME"),
     "explain pod/x --all --attempt 3": (2, "give one of them"),
     "explain pod/x --attempt 0": (2, "takes a number greater than 0"),

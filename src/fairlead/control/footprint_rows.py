@@ -147,8 +147,8 @@ hollow writes pods delete status.conditions[ContainersReady] status.conditions[I
 job reads jobs.batch metadata.deletionTimestamp spec.activeDeadlineSeconds spec.backoffLimit spec.backoffLimitPerIndex
   spec.completionMode spec.completions spec.managedBy spec.maxFailedIndexes spec.parallelism spec.podFailurePolicy
   spec.podReplacementPolicy spec.successPolicy spec.suspend spec.template spec.ttlSecondsAfterFinished status.active
-  status.completedIndexes status.completionTime status.conditions[Complete] status.conditions[SuccessCriteriaMet] status.failed
-  status.failedIndexes status.progress status.ready status.startTime status.succeeded status.terminating
+  status.completedIndexes status.completionTime status.conditions[Complete] status.conditions[SuccessCriteriaMet]
+  status.failed status.failedIndexes status.progress status.ready status.startTime status.succeeded status.terminating
   status.uncountedTerminatedPods
 job reads pods metadata.annotations[batch.kubernetes.io/job-completion-index]
   metadata.annotations[fairlead.dev/replaces] metadata.deletionTimestamp metadata.finalizers metadata.ownerReferences
