@@ -18,12 +18,11 @@ from typing import Any, NamedTuple
 from fairlead.api.access.sight import EVERYTHING, Sight
 from fairlead.control.attempts import SCHEDULER
 from fairlead.core import codec
-from fairlead.core.errors import NotFound
 from fairlead.explain import records
 from fairlead.explain.asking import Asking
 from fairlead.explain.boundary import Boundary, boundary_of
 from fairlead.explain.explaining import find_queued
-from fairlead.explain.sources import Sources
+from fairlead.explain.sources import Sources, no_such
 from fairlead.explain.staleness import Verdict, verdict_of
 from fairlead.explain.timeline.family import Family, family_of
 from fairlead.explain.timeline.inputs import autoscalers_of
@@ -50,11 +49,7 @@ def debug(sources: Sources, target: Key, sight: Sight = EVERYTHING) -> Asking[Js
     since = sources.clock() - LOOKED_BACK_SECONDS
     family = yield from family_of(sources, target, since)
     if family.present is None:
-        raise NotFound(
-            f'there is no {target.resource} "{target.name}": fairlead timeline tells of what is gone',
-            kind=target.resource,
-            name=target.name,
-        )
+        raise no_such(target, ": fairlead timeline tells of what is gone")
     workload = family.above[-1] if family.above and family.above[-1] in family.objects else key_text(target)
     there = family.objects[workload]
     pods = [pod for each in sorted(family.own) if (pod := _pod(sources, each)) is not None]

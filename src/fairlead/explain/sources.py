@@ -19,6 +19,7 @@ from fairlead.control.plane import Plane
 from fairlead.core.errors import NotFound, Unavailable
 from fairlead.explain.index import DecisionIndex
 from fairlead.ledger.progress import standing_of
+from fairlead.model.catalog import CATALOG
 from fairlead.model.key import Key
 from fairlead.model.policy import plane_knobs
 from fairlead.model.policy.in_use import policy_in_use
@@ -112,12 +113,23 @@ class Sources:
         return None if entry is None else msgspec.json.decode(entry.data, type=resource.type)
 
 
+def singular(key: Key) -> str:
+    """An object as sentences name it: `pod "web" in namespace "default"`; of a custom kind, `tutors.example.com "web"`."""
+    kind = CATALOG.of_resource(key.resource)
+    place = f' in namespace "{key.namespace}"' if key.namespace else ""
+    return f'{kind.singular_name if kind is not None else key.resource} "{key.name}"{place}'
+
+
+def no_such(key: Key, rest: str) -> NotFound:
+    """`rest`: what else was looked for, or the next step."""
+    what = singular(key)
+    if CATALOG.of_resource(key.resource) is None:
+        what = f"object of {what}"
+    return NotFound(f"there is no {what}{rest}", kind=key.resource, name=key.name)
+
+
 def no_such_pod(namespace: str, name: str) -> NotFound:
-    return NotFound(
-        f'there is no pod "{name}" in namespace "{namespace}", and no attempt to place one is kept',
-        kind="pods",
-        name=name,
-    )
+    return no_such(Key(PODS.name, namespace, name), ", and no attempt to place one is kept")
 
 
 def held_back(pod: Pod) -> str:
