@@ -34,7 +34,13 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 def audit_lines(count: int) -> Iterator[bytes]:
     for number in range(count):
-        target = {"group": "", "version": "v1", "resource": "pods", "namespace": "default", "name": f"old-{number % 4000}"}
+        target = {
+            "group": "",
+            "version": "v1",
+            "resource": "pods",
+            "namespace": "default",
+            "name": f"old-{number % 4000}",
+        }
         yield codec.encode(
             {
                 "time": "2026-11-18T00:25:05.048Z",
@@ -85,13 +91,9 @@ def cpu_ms(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) * 1000 / _TICKS
 
 
-def settled(server: Running) -> None:
-    """Until it does nothing more for a second: the index has followed."""
-    quiet = 0
-    while quiet < 3:
-        before = cpu_ms(server.process.pid)
-        time.sleep(1)
-        quiet = quiet + 1 if cpu_ms(server.process.pid) - before < 200 else 0
+def followed(server: Running) -> None:
+    """Until the index has taken in both logs: who asks waits for that."""
+    server.request("GET", "/fairlead/v1/timeline/nodes/-/hollow-0", connection=server.connect(timeout=1800))
 
 
 def asked(server: Running, target: str, asks: int) -> float:
@@ -120,7 +122,7 @@ def measure(count: int, asks: int) -> dict[str, Any]:
         fill_logs(directory, count)
         server = Running(directory, arguments=("--hollow-nodes", "3"), program=(FAIRLEAD,))
         try:
-            settled(server)
+            followed(server)
             _, pods = server.request("GET", "/api/v1/namespaces/default/pods")
             waiting = [each["metadata"]["name"] for each in pods["items"] if not each["spec"].get("nodeName")]
             before = cpu_ms(server.process.pid)

@@ -21,7 +21,6 @@ from fairlead.core import codec
 from fairlead.explain import records
 from fairlead.explain.asking import Asking
 from fairlead.explain.boundary import Boundary, boundary_of
-from fairlead.explain.explaining import find_queued
 from fairlead.explain.sources import Sources, no_such
 from fairlead.explain.staleness import Verdict, verdict_of
 from fairlead.explain.timeline.family import Family, family_of
@@ -69,7 +68,7 @@ def debug(sources: Sources, target: Key, sight: Sight = EVERYTHING) -> Asking[Js
         "pending": [each.metadata.name for each in pending],
         "reason": _reason(last, refused),
         "decision": last.line.record["id"] if last and last.line else refused.record["of"] if refused else "",
-        "queue": find_queued(sources, last.pod) if last else None,
+        "queue": sources.queued(last.pod) if last else None,
         "verdict": last.verdict.as_json() if last and last.verdict else None,
         "autoscaler": _autoscalers(sources, family, sight),
         "repair": _repair(there),

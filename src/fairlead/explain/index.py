@@ -48,6 +48,9 @@ class _Line(msgspec.Struct, frozen=True, gc=False):
     id: str = ""
     of: str = ""
     decision: str = ""  # that a request carries out
+    log: tuple[str, int] | None = (
+        None  # of a plane in another process, and the number that the line has there
+    )
 
 
 _line = msgspec.json.Decoder(_Line).decode
@@ -56,6 +59,11 @@ _line = msgspec.json.Decoder(_Line).decode
 def id_key(decision: str) -> str:
     """What a decision, and what is told of it later, is found by."""
     return f"#{decision}"
+
+
+def log_key(log: str) -> str:
+    """What the newest lines of a plane in another process are found by (`runtime/server/plane_reports.py`)."""
+    return f"@{log}"
 
 
 def touched_by(body: bytes) -> list[str]:
@@ -70,6 +78,8 @@ def touched_by(body: bytes) -> list[str]:
     named = line.id or line.of or line.decision
     if named:
         keys.append(id_key(named))
+    if line.log is not None:
+        keys.append(log_key(line.log[0]))
     return keys
 
 

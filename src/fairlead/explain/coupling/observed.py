@@ -45,6 +45,8 @@ class _Object(msgspec.Struct, frozen=True, rename="camel"):
 class _Line(msgspec.Struct, frozen=True, rename="camel"):
     time: str = ""
     user: str = ""
+    impersonated_user: str = ""
+    decision: str = ""
     verb: str = ""
     object: _Object = _Object()
     code: int = 0
@@ -99,9 +101,12 @@ class WrittenFields:
                 self.hidden += 1
                 continue
             self.lines += 1
-            writer, sort = writer_of(line.user)
+            # A plane in another process signs in as it may, and writes in the names of its controllers.
+            is_plane = line.decision and line.impersonated_user.startswith(_OURS)
+            user = line.impersonated_user if is_plane else line.user
+            writer, sort = writer_of(user)
             for field in _fields(line):
-                self._count(writer, sort, place, field, line.time, line.user)
+                self._count(writer, sort, place, field, line.time, user)
             for policy in line.policies:
                 name, _, did = policy.partition(": ")
                 if did.startswith("changed"):

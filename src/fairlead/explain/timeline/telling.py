@@ -171,8 +171,8 @@ def unread(sources: Sources, family: Family, since: float) -> list[str]:
             f"history of {target.resource} begins at revision {floor}: of {len(cut)} earlier changes the fields are "
             "told, and no values"
         )
-    if sources.plane.placer is None:
-        told.append("this server runs without a scheduler: what another plane decided is in its own log")
+    if not sources.told.schedules:
+        told.append("this server runs without a scheduler, and none in another process has told it of itself")
     return told
 
 

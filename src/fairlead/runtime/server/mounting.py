@@ -25,12 +25,14 @@ from fairlead.runtime.server import (
     explanations,
     extensions,
     histories,
+    plane_reports,
     tenants,
     timelines,
 )
 from fairlead.runtime.server.answering import Answering
 from fairlead.runtime.server.decision_lines import decision_lines
 from fairlead.runtime.server.health import health
+from fairlead.runtime.server.plane_reports import PlaneReports
 from fairlead.runtime.server.version import git_version, version_document
 from fairlead.store.contract import Journal
 from fairlead.store.machine import Store
@@ -49,13 +51,15 @@ def mount_documents(
     checks: Callable[[], tuple[Check, ...]],
     address: str,
     index: DecisionIndex,
+    reports: PlaneReports,
 ) -> Documents:
-    """`address`: where the server listens; `samples`: what /metrics tells; `checks`: whether the plane works."""
+    """`address`: where the server listens; `samples`: what /metrics tells; `checks`: whether the plane works;
+    `reports`: what planes in other processes tell."""
     virtual = [Virtual(r.group, r.version, r.plural, r.kind, r.namespaced, r.verbs) for r in REVIEWS]
     answered = [(k, VERBS) for k in METRICS] + [(k, READS) for k in EMPTY]
     virtual += [Virtual(k.group, k.version, k.plural, k.kind, k.namespaced, v) for k, v in answered]
     healthy = health(store, checks)
-    sources = Sources(store, journal, plane_now, clock, index)
+    sources = Sources(store, journal, plane_now, clock, index, reports.leading)
     tenant = tenants.any_tenant(desk.grants)
     lines = extensions.lines(journal, audit.STREAM, {"strangers": audit.STRANGERS})
     return Documents(
@@ -93,5 +97,8 @@ def mount_documents(
                 timelines.debug_views(sources, answering), timelines.who_may_get_it(timelines.DEBUG)
             ),
         },
-        {explanations.PLAN: Asked(explanations.plans(sources, answering), tenants.who_may_create_the_pods)},
+        {
+            explanations.PLAN: Asked(explanations.plans(sources, answering), tenants.who_may_create_the_pods),
+            plane_reports.PLANES: Asked(reports.answer),
+        },
     )

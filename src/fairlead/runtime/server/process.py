@@ -60,6 +60,7 @@ from fairlead.runtime.server.mounting import mount_documents
 from fairlead.runtime.server.node_connections import NodeConnections
 from fairlead.runtime.server.own_service import ensure_own_service, own_address
 from fairlead.runtime.server.plane_driver import PlaneDriver
+from fairlead.runtime.server.plane_reports import PlaneReports
 from fairlead.runtime.server.planes import Planes
 from fairlead.runtime.server.routes import ServerRoutes
 from fairlead.runtime.server.settings import ServeSettings
@@ -341,6 +342,9 @@ class Server:
             checks=lambda: self._planes.checks(self._planes.lags(), self._clock()),
             address=f"{self._settings.listen}:{self._settings.port}",
             index=self._index,
+            reports=PlaneReports(
+                self._journal, self._index, self._answering, self.driver.submit, self._clock
+            ),
         )
 
     def _samples(self, desk: Desk, handler: Handler) -> Iterator[MetricSample]:

@@ -67,7 +67,13 @@ def test_lines_are_found_by_what_they_touch_and_by_id_the_newest_first(kept: Kep
 
 
 def test_requests_are_found_by_what_they_named_and_by_the_decision_they_carry_out(kept: Kept) -> None:
-    target = {"group": "apps", "version": "v1", "resource": "deployments", "namespace": "default", "name": "web"}
+    target = {
+        "group": "apps",
+        "version": "v1",
+        "resource": "deployments",
+        "namespace": "default",
+        "name": "web",
+    }
     lines = (
         {"verb": "patch", "object": target, "decision": "aa-7"},
         {"verb": "create", "object": {"resource": "nodes", "name": "n1"}},
