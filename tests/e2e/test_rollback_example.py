@@ -85,7 +85,12 @@ def test_it_runs_with_a_plane_in_another_process_whose_watch_is_held_back(tmp_pa
     assert stale["boundary"].startswith(
         "between the store and the scheduler's view: it has heard placementquotas"
     )
-    _check_timeline(_under(done.stdout, "it catches up"))
+    told = _under(done.stdout, "it catches up")
+    assert re.search(r"placement-quota .* used cpu 4 -> 3", told), told
+    assert re.search(
+        r"scheduler .* is in its view, which stands at \d+, \d+\.\d s after it was written", told
+    ), told
+    assert re.search(r"scheduler .* is bound to hollow-2", told), told
     _check_gone(_under(done.stdout, "why is that pod"))
 
 

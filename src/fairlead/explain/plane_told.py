@@ -42,6 +42,8 @@ class PlaneTold(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True)
     retried: dict[str, int] = {}
     timers: tuple[Timer, ...] = ()
     loops: tuple[WriteLoop, ...] = ()
+    left_out: int = 0  # decisions and turns of which no line is kept, since the plane began
+    merged: int = 0  # blocked decisions that a line stands for with others, since then
     assumed: tuple[str, ...] = ()
     queued: dict[str, dict[str, Any]] = {}
 
@@ -75,6 +77,8 @@ def plane_told(plane: Plane, now: float) -> PlaneTold:
         retried={each.decider.name: each.queue.retried for each in plane.controllers if each.queue.retried},
         timers=tuple(timers_of(plane)),
         loops=tuple(plane.health.writes.loops(now)),
+        left_out=plane.health.recording.left_out,
+        merged=plane.health.merging.merged,
         assumed=assumed,
     )
 

@@ -125,7 +125,8 @@ class _Process:
         if found is not None:
             plane = self._plane(found)
             asked = remote(ASK_SECONDS if found.fencing else UNFENCED_ASK_SECONDS, self._user)
-            shipping = Shipping(plane, decisions, asked, self._clock)
+            own = self._settings.capabilities != "kubernetes"
+            shipping = Shipping(plane, decisions, asked, self._clock, sends=own)
             driver = RemotePlaneDriver(
                 plane,
                 asked,

@@ -50,11 +50,19 @@ _have = msgspec.json.Decoder(_Have).decode
 
 
 class Shipping:
-    def __init__(self, plane: Plane, file: DecisionsFile, remote: Remote, clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        plane: Plane,
+        file: DecisionsFile,
+        remote: Remote,
+        clock: Callable[[], float],
+        sends: bool = True,
+    ) -> None:
+        """`sends`: False where nothing that is Fairlead's own is to be used of the server."""
         self._plane, self._file, self._remote, self._clock = plane, file, remote, clock
         self._recorded = asyncio.Event()
         self._trouble = ""
-        file.sends = True
+        file.sends = sends
 
     def record(self, records: Sequence[Record]) -> None:
         """What a driver of planes calls before it does what was decided."""
@@ -63,7 +71,7 @@ class Shipping:
 
     async def run(self) -> None:
         """Until cancelled, or until the server says that it knows nothing of this."""
-        while await self.send():
+        while self._file.sends and await self.send():
             self._recorded.clear()
             try:
                 async with asyncio.timeout(TELL_SECONDS):
