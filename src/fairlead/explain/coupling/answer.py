@@ -31,6 +31,7 @@ from fairlead.explain.coupling.contract import (
     MirrorLag,
 )
 from fairlead.explain.coupling.declared import couplings, form_of, readers
+from fairlead.explain.coupling.flows import FlowLevels
 from fairlead.explain.coupling.observed import (
     COUPLING_OBJECTS_MAX,
     Written,
@@ -56,7 +57,8 @@ def coupled(sources: Sources, controller: str = "", sight: Sight = EVERYTHING) -
     wanted = {controller: declared[controller]} if controller else declared
     reads = readers(wanted)
     resources = sorted({each for these in reads.values() for each in these})
-    written = WrittenFields(sight.sees)
+    flows = FlowLevels(sources.reader)
+    written = WrittenFields(sight.sees, flows)
     for piece in audit_pieces(sources.journal):
         written.add(piece)
         yield None
@@ -72,6 +74,7 @@ def coupled(sources: Sources, controller: str = "", sight: Sight = EVERYTHING) -
     for name, fields in reads.items():
         found += _joined(name, fields, written, lags, policies)
         found += _by_plane(plane, name, fields, lags)
+        found += flows.couplings(name)
         yield None
     groups = aligned(plane.timers, controller)
     return {
