@@ -5,6 +5,7 @@ stopped progress.
     pending, reason                 the replica that waits, and the last word of who refused it
     inputs                          the revision that was read of each input, its own newest, and how far was heard
     autoscaler, repair              what those two make of it
+    conditions                      of the workload, each with the decision that wrote it
     boundary, next                  one sentence, and a command
 
 The verdict on a pod that waits is `staleness.py`'s: the same decision on the newest of everything. Called by
@@ -21,6 +22,7 @@ from fairlead.core import codec
 from fairlead.explain import records
 from fairlead.explain.asking import Asking
 from fairlead.explain.boundary import Boundary, boundary_of
+from fairlead.explain.conditions import conditions_told
 from fairlead.explain.sources import Sources, no_such
 from fairlead.explain.staleness import Verdict, verdict_of
 from fairlead.explain.timeline.family import Family, family_of
@@ -72,6 +74,9 @@ def debug(sources: Sources, target: Key, sight: Sight = EVERYTHING) -> Asking[Js
         "verdict": last.verdict.as_json() if last and last.verdict else None,
         "autoscaler": _autoscalers(sources, family, sight),
         "repair": _repair(there),
+        "conditions": conditions_told(
+            sources.reader, there, [each for each in family.sorted_lines() if each.objects[0] == workload]
+        ),
         "boundary": found.sentence,
         "next": found.action,
         "unread": _unread(sources, family, last, found),

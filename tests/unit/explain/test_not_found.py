@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.unit.explain.asking import Asked as World
 
 from fairlead.core.errors import NotFound
 from fairlead.explain.asking import Asking, answered
@@ -16,6 +15,7 @@ from fairlead.explain.explaining import explain
 from fairlead.explain.sources import Sources
 from fairlead.explain.timeline.telling import Asked, timeline
 from fairlead.model.key import Key
+from tests.unit.explain.asking import Asked as World
 
 ASKED: dict[str, Callable[[Sources, Key], Asking[Any]]] = {
     "timeline": lambda sources, key: timeline(sources, Asked(key)),
