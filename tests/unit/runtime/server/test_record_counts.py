@@ -21,7 +21,12 @@ from fairlead.store.sqlite import SqliteJournal
 from tests.inprocess import InProcess
 
 POLICIES = "/apis/fairlead.dev/v1/recordingpolicies"
-POLICY = {"apiVersion": "fairlead.dev/v1", "kind": "RecordingPolicy", "metadata": {"name": "default"}, "spec": {}}
+POLICY = {
+    "apiVersion": "fairlead.dev/v1",
+    "kind": "RecordingPolicy",
+    "metadata": {"name": "default"},
+    "spec": {},
+}
 
 
 class World:
