@@ -9,6 +9,7 @@ relay while FLAG exists, in order, and passes when FLAG is gone.
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import ssl
 import sys
@@ -72,10 +73,8 @@ class Relay:
         except OSError:
             pass
         for each in (source, sink):
-            try:
+            with contextlib.suppress(OSError):
                 each.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass
 
 
 if __name__ == "__main__":
