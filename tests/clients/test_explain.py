@@ -135,7 +135,7 @@ def test_a_custom_kind_is_found_and_explained_as_soon_as_it_is_defined(kubectl: 
     assert "free\t<Object>" in kubectl("explain tides --recursive")
     tide = {"apiVersion": "sea.example.com/v1", "kind": "Tide", "metadata": {"name": "spring"}}
     kubectl("apply -f -", {**tide, "spec": {"height": 3, "gate": "north", "free": {"a": [{"b": 1}]}}})
-    assert kubectl("get td spring -o jsonpath={.spec.free.a[0].b}") == "1"
+    assert kubectl.asked("get td spring -o jsonpath={.spec.free.a[0].b}") == "1"
     refused = kubectl.refused("apply -f -", {**tide, "spec": {"height": 3, "heigth": 4}})
     assert 'unknown field "spec.heigth"' in refused
     listed = {
