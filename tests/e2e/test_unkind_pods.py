@@ -165,7 +165,7 @@ ENDS = [
 ]
 
 
-@pytest.mark.parametrize("policy", ["Never", "Always"])
+@pytest.mark.parametrize("policy", [pytest.param("Never", marks=pytest.mark.soak), "Always"])
 def test_how_a_run_ended_is_told(team: Operator, policy: str) -> None:
     rows = [row for row in ENDS if row[0] != "hungry" or limits.find() is not None]
     make(team, *(pod(row[0], *row[1], restartPolicy=policy, container=row[2]) for row in rows))
@@ -283,7 +283,7 @@ SCRIBBLES = {
 }
 
 
-@pytest.mark.parametrize("restarted", [False, True])
+@pytest.mark.parametrize("restarted", [pytest.param(False, marks=pytest.mark.soak), True])
 def test_a_pod_whose_directory_is_scribbled_in_and_that_kills_its_supervisor_harms_only_itself(
     team: Operator, server: Running, told: Testimony, restarted: bool
 ) -> None:
@@ -319,7 +319,7 @@ def test_a_pod_whose_directory_is_scribbled_in_and_that_kills_its_supervisor_har
 HOMELESS = {"homeless": "", "nameless": "pod.json"}  # pod: what of its directory is removed
 
 
-@pytest.mark.parametrize("restarted", [False, True])
+@pytest.mark.parametrize("restarted", [pytest.param(False, marks=pytest.mark.soak), True])
 def test_a_pod_whose_directory_is_removed_under_it_still_ends_and_never_runs_twice(
     team: Operator, server: Running, told: Testimony, restarted: bool
 ) -> None:
