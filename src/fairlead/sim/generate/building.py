@@ -108,7 +108,14 @@ def kinds_of(given: Iterable[str]) -> frozenset[str]:
 @lru_cache(maxsize=128)
 def deciders_for(kinds: frozenset[str]) -> Callable[[], tuple[Decider, ...]]:
     """The same function each time: scenarios that are made alike are equal."""
-    return partial(_deciders, kinds)
+    if DEFINITIONS in kinds:  # each plane keeps a list of the kinds there are
+        return partial(_deciders, kinds)
+    return partial(_same, _deciders(kinds))
+
+
+def _same(deciders: tuple[Decider, ...]) -> tuple[Decider, ...]:
+    """They keep nothing, so all planes may have the same ones."""
+    return deciders
 
 
 def _deciders(kinds: frozenset[str]) -> tuple[Decider, ...]:
