@@ -35,7 +35,7 @@ from fairlead.sim.backup import Backup
 from fairlead.sim.calls import Heard
 from fairlead.sim.chance import Chance
 from fairlead.sim.decoded import Decoded
-from fairlead.sim.digest import NoDigest
+from fairlead.sim.digest import Digest, NoDigest
 from fairlead.sim.memory import Memory
 from fairlead.sim.network import Link
 from fairlead.sim.preview.cast import absent_from, cast_of, kinds_present
