@@ -280,6 +280,12 @@ class Chance:
         """From now on everything goes as it should."""
         self.over = True
 
+    def forget_streams(self) -> None:
+        """Nothing is drawn any more; what was chosen stays known."""
+        for streams in (self._streams, self._faults, self._details):
+            streams.clear()
+        self.on_fault, self.step = None, _no_step
+
     def count(self, fault: str, actor: str = "") -> None:
         """It fires now, drawn here or scripted by a scenario."""
         self.fired[fault] = self.fired.get(fault, 0) + 1

@@ -171,6 +171,7 @@ class Runner:
             run.violation = self._parted(run)
             if run.violation is not None:
                 world.digest.tell("violation", WORLD, str(run.violation))
+        world.dissolve()
         return run
 
     def backup(self) -> Backup:
@@ -254,7 +255,10 @@ def _stand_up(fleet: Scenario) -> Backup:
 
 
 def _run_calmly(scenario: Scenario, backup: Backup, memory: Memory | None = None) -> Run:
-    return _fenced_run(World(scenario, Chance(0), CALM, backup=backup, memory=memory, compared=False))
+    world = World(scenario, Chance(0), CALM, backup=backup, memory=memory, compared=False)
+    run = _fenced_run(world)
+    world.dissolve()
+    return run
 
 
 _stood: Remembered[Scenario, Backup] = Remembered(_stand_up)
