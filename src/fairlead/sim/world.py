@@ -205,7 +205,7 @@ class World:
     def run(self) -> Run:
         violation = None
         try:
-            self._begin()
+            self.begin()
             self._go()
         except Violation as broken:
             violation = broken
@@ -233,18 +233,8 @@ class World:
             trail=self.digest.trail,
         )
 
-    def dissolve(self) -> None:
-        """Nobody looks at it any more: its parts, which all know each other, let go of one another and are freed at
-        once. To find such a circle costs more than a tenth of a small world."""
-        self.timeline.clear()
-        self.chance.forget_streams()
-        planes = [each.plane for each in self.planes if "plane" in vars(each)]  # not every one has begun
-        workers = [each for plane in planes for each in (*plane.controllers, plane.placer) if each is not None]
-        parts = (self.server, self.observed, self.people, self)
-        for part in (*workers, *planes, *self._links, *self._processes, *parts):
-            vars(part).clear()
-
-    def _begin(self) -> None:
+    def begin(self) -> None:
+        """Put what is going to happen on the timeline; `run` does, and goes through it."""
         for name in (*_NAMESPACES, NODE_LEASES) if self.agents else _NAMESPACES:
             body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
             self.people.ask(Request("create", "", "v1", "namespaces", body=codec.encode(body)), counts=False)

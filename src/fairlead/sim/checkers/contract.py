@@ -214,7 +214,9 @@ class Observed:
         self._decoders = {each.name: decoded.decoder(each.type) for each in _TYPED}
         self._decode_any = decoded.decoder(Anything)
         self.objects = CommittedObjects()
-        self._saw: dict[str, tuple[Callable[[Sight], None], ...]] = {}  # by resource, whom to show its changes
+        self._saw: dict[
+            str, tuple[Callable[[Sight], None], ...]
+        ] = {}  # by resource, whom to show its changes
         self._checkers = tuple(checkers)
         self._hear = tuple(each for each in checkers if isinstance(each, Hears))
 
