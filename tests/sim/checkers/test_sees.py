@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
 from fairlead.sim.chance import Chance
 from fairlead.sim.checkers.contract import Checker, Observed, is_shown
 from fairlead.sim.checkers.roster import all_checkers, process_checkers
@@ -66,4 +67,5 @@ def test_most_checkers_say_what_they_see() -> None:
     ]
     assert "BoundOnce" not in silent
     assert len(silent) <= 16, silent
-    assert is_shown(CountedWrites, "pods") and not is_shown(CountedWrites, "leases.coordination.k8s.io")
+    assert is_shown(CountedWrites, "pods")
+    assert not is_shown(CountedWrites, "leases.coordination.k8s.io")

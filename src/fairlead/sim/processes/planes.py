@@ -99,7 +99,7 @@ class PlaneProcess(SimulatedProcess[Answers | Stepped, PlaneInstruction]):
         """All its mirrors are up to date, or will be soon; none waits before it tries again."""
         if not self.up:
             return False
-        for mirror in self.plane.mirrors.values():  # asked every second
+        for mirror in self.plane.mirrors.values():  # noqa: SIM110 asked every second
             if mirror.phase is not MirrorPhase.FOLLOWING:
                 return False
         return True
