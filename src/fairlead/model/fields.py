@@ -90,7 +90,7 @@ class FieldTables:
     def __init__(self, types: Mapping[str, ObjectType], trunk: FieldTables | None = None) -> None:
         """`trunk`: of what this is a branch."""
         self.types = dict(types)
-        self.trunk = trunk.trunk if trunk is not None else self
+        self.trunk: FieldTables = trunk.trunk if trunk is not None else self
         # (apiVersion, kind) -> name, of those whose name clients use for several types.
         self._shared: dict[tuple[str, str], str] = (
             trunk._shared
