@@ -289,11 +289,20 @@ def _dissolve(world: World) -> None:
     To find such circles took a tenth of the time of a small world."""
     world.timeline.clear()
     world.chance.forget_streams()
-    processes = (*world.planes, *world.agents)
     planes = [each.plane for each in world.planes if "plane" in vars(each)]  # not every one has begun
     workers = [each for plane in planes for each in (*plane.controllers, plane.placer) if each is not None]
-    links = [each.link for each in processes]
-    for part in (*workers, *planes, *links, *processes, world.server, world.observed, world.people, world):
+    links = [*(each.link for each in world.planes), *(each.link for each in world.agents)]
+    parts = (
+        *workers,
+        *planes,
+        *links,
+        *world.planes,
+        *world.agents,
+        world.server,
+        world.observed,
+        world.people,
+    )
+    for part in (*parts, world):
         vars(part).clear()
 
 
