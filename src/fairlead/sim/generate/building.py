@@ -108,19 +108,20 @@ def kinds_of(given: Iterable[str]) -> frozenset[str]:
 @lru_cache(maxsize=128)
 def deciders_for(kinds: frozenset[str]) -> Callable[[], tuple[Decider, ...]]:
     """The same function each time: scenarios that are made alike are equal."""
-    if DEFINITIONS in kinds:  # each plane keeps a list of the kinds there are
-        return partial(_deciders, kinds)
-    return partial(_same, _deciders(kinds))
-
-
-def _same(deciders: tuple[Decider, ...]) -> tuple[Decider, ...]:
-    """They keep nothing, so all planes may have the same ones."""
-    return deciders
+    return partial(_deciders, kinds)
 
 
 def _deciders(kinds: frozenset[str]) -> tuple[Decider, ...]:
+    """They keep nothing, so all planes may have the same ones; but where there are custom kinds, a list of those."""
+    return _made(kinds) if DEFINITIONS in kinds else _made_once(kinds)
+
+
+def _made(kinds: frozenset[str]) -> tuple[Decider, ...]:
     catalog = Catalog(kind for kind in CATALOG if kind.resource in kinds)
     return tuple(each for each in default_deciders(catalog) if not kinds.isdisjoint(about(each)))
+
+
+_made_once = lru_cache(maxsize=128)(_made)
 
 
 def about(decider: Decider) -> tuple[str, ...]:
