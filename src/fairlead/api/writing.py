@@ -216,7 +216,7 @@ def audit_notes(desk: Desk, attempt: Attempt) -> tuple[Note, ...]:
     assert new is not None
     kind = attempt.kind
     metadata = new["metadata"]
-    target = object_target(kind, key, metadata["uid"], attempt.subresource)
+    target = object_target(kind, key, metadata["uid"], attempt.address)
     if old is None:
         return desk.audit.accepted(
             attempt.context,

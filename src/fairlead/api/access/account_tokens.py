@@ -42,19 +42,19 @@ _TOKEN_MAX = 8192  # characters
 _NEXT_STEP = "ask for a new one with `kubectl create token`, or read the token file again"
 
 
-class Bound(msgspec.Struct, frozen=True):
+class BoundObject(msgspec.Struct, frozen=True):
     name: str
     uid: str
 
 
-class About(msgspec.Struct, frozen=True, omit_defaults=True):
+class TokenSubject(msgspec.Struct, frozen=True, omit_defaults=True):
     """What of this plane the token stands and falls with."""
 
     namespace: str
-    serviceaccount: Bound
-    pod: Bound | None = None
-    secret: Bound | None = None
-    node: Bound | None = None
+    serviceaccount: BoundObject
+    pod: BoundObject | None = None
+    secret: BoundObject | None = None
+    node: BoundObject | None = None
 
 
 class Claims(msgspec.Struct, frozen=True):
@@ -65,7 +65,7 @@ class Claims(msgspec.Struct, frozen=True):
     iat: int
     nbf: int
     jti: str
-    about: About = msgspec.field(name="kubernetes.io")
+    about: TokenSubject = msgspec.field(name="kubernetes.io")
 
 
 _decode = msgspec.json.Decoder(Claims).decode

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from fairlead.core.kept import BoundedDict
-from fairlead.model.cel.checker import Checker
+from fairlead.model.cel.checker import TypeChecker
 from fairlead.model.cel.compiler import Frame, compiled
 from fairlead.model.cel.errors import CostExceeded, EvaluationError, ExpressionError
 from fairlead.model.cel.parser import parse
@@ -72,7 +72,7 @@ def compile_expression(
     tree = _parsed.get(text)
     if tree is None:
         tree = _parsed.keep(text, parse(text))
-    found = Checker(text, structs).type_of(tree, scope)
+    found = TypeChecker(text, structs).type_of(tree, scope)
     if returns and found.name != "dyn" and found.name not in returns:
         raise ExpressionError(f"must evaluate to {' or '.join(sorted(returns))}, not to {found.name}")
     return Program(text, tree, found)
