@@ -174,7 +174,5 @@ def test_what_is_deleted_or_connected_to_cannot_be_changed(plane: InProcess, ope
     policy = mutating("late", "Object{}", rules=[{**PODS, "operations": [operation]}])
     status, told = plane.post(path_of(policy), policy)
     assert status == 422
-    assert (
-        'operations[0]: Unsupported value: "%s": supported values: "CREATE", "UPDATE"' % operation
-        in told["message"]
-    )
+    named = f'operations[0]: Unsupported value: "{operation}": supported values: "CREATE", "UPDATE"'
+    assert named in told["message"]
