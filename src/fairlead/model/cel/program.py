@@ -14,6 +14,7 @@ from fairlead.core.kept import BoundedDict
 from fairlead.model.cel.checker import TypeChecker
 from fairlead.model.cel.compiler import Frame, compiled
 from fairlead.model.cel.errors import CostExceeded, EvaluationError, ExpressionError
+from fairlead.model.cel.estimate import estimate_cost
 from fairlead.model.cel.parser import parse
 from fairlead.model.cel.static import Static
 from fairlead.model.cel.syntax import Node, names_in
@@ -40,13 +41,18 @@ class Budget:
 class Program:
     """`run` gives the value, or raises EvaluationError."""
 
-    __slots__ = ("_run", "returns", "text", "uses")
+    __slots__ = ("_run", "_tree", "returns", "text", "uses")
 
     def __init__(self, text: str, tree: Node, returns: Static) -> None:
         self.text = text
+        self._tree = tree
         self._run = compiled(tree)
         self.returns = returns
         self.uses = names_in(tree)  # its own variables included
+
+    def cost_max(self, scope: Mapping[str, Static]) -> int:
+        """The estimate, in Kubernetes' steps."""
+        return estimate_cost(self._tree, scope)
 
     def run(self, names: Mapping[str, Any], budget: Budget) -> Any:
         frame = Frame(dict(names), min(EXPRESSION_COST_MAX, budget.left))
