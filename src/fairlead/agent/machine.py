@@ -43,6 +43,7 @@ from fairlead.cache import events as mirrored
 from fairlead.cache.events import Mirrored
 from fairlead.model.service_views import SERVICES
 from fairlead.port.driving import Started, Stepped, WakeAt, Woke
+from fairlead.port.outcome import Done
 
 
 class Agent:
@@ -127,6 +128,8 @@ class Agent:
         heard = self._watched.hear(resource, events)
         out: list[c.AgentInstruction] = [*heard.passed, *heard.keeps]
         touched = self._changed(resource, heard.changes, heard.first, heard.now, out)
+        if self.mirrors[BOUND_PODS.name].failures:
+            self.means.tokens.heard(False, heard.now)
         if resource == BOUND_PODS.name and self._look_whether_away(heard.first):
             touched = tuple(self.works)
         return self._finish(out, touched, heard.now)
@@ -199,6 +202,7 @@ class Agent:
                 out += self.heartbeat.answered(outcome, now, means.chance)
                 means.deadline, means.regained = self.heartbeat.deadline, self.heartbeat.regained
                 means.renewals = self.heartbeat.renewals
+                means.tokens.heard(isinstance(outcome, Done), now)
                 contradicted = tuple(uid for uid, each in self.works.items() if each.wants_write)
                 touched = contradicted if was_held else tuple(self.works)
             case node.PART:

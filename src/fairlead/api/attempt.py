@@ -35,6 +35,9 @@ class Attempt(msgspec.Struct):
     spec: msgspec.Raw | None = (
         None  # the bytes of its spec, where that is known to be right (`api/spec_cache.py`)
     )
+    # The object that was sent to a subresource which takes one of another kind (`api/exchanged.py`), but for a Scale.
+    sent: Json | None = None
+    addressed: str = ""  # the subresource that was asked for, where it is treated like `subresource`
     # metadata.managedFields is in neither tree. As bytes: what is stored, and what will be (`api/apply/managing.py`).
     managed_before: bytes = b""
     managed: bytes = b""
@@ -48,6 +51,11 @@ class Attempt(msgspec.Struct):
     # What the audit line tells of admission policies: who changed the object or would have refused it, and their words.
     policies: list[str] = []
     annotations: dict[str, str] = {}
+
+    @property
+    def address(self) -> str:
+        """The subresource that was asked for."""
+        return self.addressed or self.subresource
 
     def forbidden(self, why: str, *causes: Cause) -> Forbidden:
         """To be raised by a step that does not let it pass."""

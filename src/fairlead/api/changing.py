@@ -34,10 +34,12 @@ def change(
     spec: msgspec.Raw | None = None,
     managed: bytes = b"",
     owned: bytes | None = None,
+    addressed: str = "",
 ) -> Reply | Plan:
     """`new` is what the client wants; it is changed here into what will be stored. `spec`: the bytes of the spec of
     `old`, where this is about the status and they are known to be right. `managed`: the managedFields that are
-    stored, of which `old` has none; `owned`: those that will be, where that is decided already."""
+    stored, of which `old` has none; `owned`: those that will be, where that is decided already. `addressed`: the
+    subresource that was asked for, where it is treated like the request's."""
     key = key_of(kind, request.namespace, request.name)
     metadata = new.get("metadata")
     if not isinstance(metadata, dict):
@@ -65,7 +67,8 @@ def change(
     new["metadata"]["resourceVersion"] = str(current.revision)
     attempt = Attempt(
         kind=kind, verb=request.verb, subresource=request.subresource, key=key, context=context,
-        read=desk.sound, new=new, old=old, current=current, spec=spec, dry_run=options.dry_run(request.query),
+        addressed=addressed, read=desk.sound, new=new, old=old, current=current, spec=spec,
+        dry_run=options.dry_run(request.query),
         warnings=warnings, managed_before=managed, managed=managed if owned is None else owned,
         manager=manager_of(request, context, sent) if owned is None else None,
     )  # fmt: skip

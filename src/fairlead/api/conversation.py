@@ -10,17 +10,23 @@ A machine like the store's: it is told what happened and says what comes next. D
                 |       |
                 +-------+--> Reply | Watch | NodeStream | NodeQuestion | ApiError: the end
 
+A write that was planned while something it was judged by is being changed (`under_way.py`) is planned anew once that is
+durable.
+
 `has_written` says whether the last plan was a write, whose line for audit was committed with it.
 """
 
 from __future__ import annotations
 
+from msgspec import structs
+
 from fairlead.api.plan import Again, Context, NodeQuestion, NodeStream, Plan, Step, Watch, decided_by
 from fairlead.api.server import Api
 from fairlead.api.status import failure
+from fairlead.api.under_way import GROUPS
 from fairlead.core.errors import ApiError, MethodNotAllowed, Unavailable
 from fairlead.port.request import Reply, Request
-from fairlead.store.contract import CommitOutcome, Transaction
+from fairlead.store.contract import CommitOutcome, Precondition, PreconditionFailed, Transaction
 
 # How often one request may be planned again before the client is told to retry: bounds a livelock.
 #: bound: requests | times a request is planned anew on a conflict | 503
@@ -31,7 +37,7 @@ Next = Transaction | Ending
 
 
 class Conversation:
-    __slots__ = ("_again", "_api", "_plan", "context", "has_written", "request")
+    __slots__ = ("_again", "_api", "_plan", "_rests_on", "_submitted", "context", "has_written", "request")
 
     def __init__(self, api: Api, request: Request, context: Context) -> None:
         self.request = request
@@ -39,6 +45,8 @@ class Conversation:
         self.has_written = False
         self._api = api
         self._plan: Plan | None = None  # whose transaction the store has
+        self._submitted: Transaction | None = None  # the same, if others are judged by what it changes
+        self._rests_on: tuple[Precondition, ...] = ()  # what is under way and was not there for the plan
         self._again = 0
 
     def begin(self) -> Next:
@@ -50,7 +58,12 @@ class Conversation:
     def resolved(self, outcome: CommitOutcome) -> Next:
         """The store has judged the transaction that came last."""
         assert self._plan is not None, "nothing was submitted"
+        if self._submitted is not None:
+            self._api.desk.under_way.ended(self._submitted)
+            self._submitted = None
         try:
+            if isinstance(outcome, PreconditionFailed) and outcome.precondition in self._rests_on:
+                return self._planned_anew()
             step = self._plan.finish(outcome)
             return self._planned_anew() if isinstance(step, Again) else self._went(step)
         except ApiError as error:
@@ -68,7 +81,21 @@ class Conversation:
             self._plan = None
             return step
         self._plan, self.has_written = step, True
-        return step.transaction
+        return self._judged(step.transaction)
+
+    def _judged(self, transaction: Transaction) -> Transaction:
+        """With what it rests on of changes that are under way; and under way itself, if it is such a change."""
+        desk, request = self._api.desk, self.request
+        self._rests_on = ()
+        if desk.under_way.keys:
+            self._rests_on = desk.under_way.preconditions(desk.read, request, self.context.user)
+            transaction = structs.replace(
+                transaction, preconditions=(*transaction.preconditions, *self._rests_on)
+            )
+        if request.group in GROUPS:
+            desk.under_way.began(transaction)
+            self._submitted = transaction
+        return transaction
 
 
 def stored_reply(ending: Ending) -> Reply:

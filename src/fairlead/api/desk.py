@@ -1,7 +1,7 @@
 """What every verb needs within reach: kinds, field tables, durable state, who may what, admission, audit.
 
 One per server, made by the runtime (or the simulator) and never changed, but for what it remembers of specs,
-of whose fields were whose, of when nodes were heard, and which admission policies are in force.
+of whose fields were whose, of when nodes were heard, which admission policies are in force, and which are under way.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from fairlead.api.heard_nodes import HeardNodes
 from fairlead.api.repeats import Repeats
 from fairlead.api.sound import Sound
 from fairlead.api.spec_cache import SpecCache
+from fairlead.api.under_way import RulesUnderWay
 from fairlead.model.catalog import Catalog
 from fairlead.model.fields import FieldTables
 from fairlead.store.contract import Reader
@@ -43,6 +44,7 @@ class Desk:
     heard: HeardNodes = field(default_factory=HeardNodes)
     policies: Policies = field(default_factory=Policies)
     brakes: Brakes = field(default_factory=Brakes)
+    under_way: RulesUnderWay = field(default_factory=RulesUnderWay)
     sound: Reader = field(init=False)  # the same as `read`, but for objects that are damaged
 
     def __post_init__(self) -> None:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from fairlead.api.subresources import BODIES, VERBS
+from fairlead.api.exchanged import KINDS
+from fairlead.api.subresources import VERBS
 from fairlead.model.catalog import Catalog
 from fairlead.model.kind import Json, Kind
 
@@ -147,10 +148,10 @@ def _resource(kind: Kind) -> Json:
 
 def _subresource(kind: Kind, name: str) -> Json:
     entry: Json = {"name": f"{kind.plural}/{name}", "singularName": "", "namespaced": kind.namespaced}
-    group, version, body_kind = BODIES.get(name, (kind.group, kind.version, kind.kind))
-    if name in BODIES:
-        entry["group"], entry["version"] = group, version
-    entry["kind"] = body_kind
+    exchanged = KINDS.get(name, kind)
+    if name in KINDS:
+        entry["group"], entry["version"] = exchanged.group, exchanged.version
+    entry["kind"] = exchanged.kind
     entry["verbs"] = sorted(VERBS[name])
     return entry
 
@@ -183,10 +184,14 @@ def _aggregated_resource(kind: Kind) -> Json:
 
 
 def _aggregated_subresource(kind: Kind, name: str) -> Json:
-    group, version, body_kind = BODIES.get(name, (kind.group, kind.version, kind.kind))
+    exchanged = KINDS.get(name, kind)
     return {
         "subresource": name,
-        "responseKind": {"group": group, "version": version, "kind": body_kind},
+        "responseKind": {
+            "group": exchanged.group,
+            "version": exchanged.version,
+            "kind": exchanged.kind,
+        },
         "verbs": sorted(VERBS[name]),
     }
 

@@ -13,9 +13,10 @@ from msgspec import structs
 from fairlead.api import body
 from fairlead.api.access.asking import attributes_of
 from fairlead.api.access.breakglass.using import under_grant
-from fairlead.api.access.contract import require
+from fairlead.api.access.contract import Attributes, require
 from fairlead.api.access.reviews import find_review, review
 from fairlead.api.access.sign_in import SignIn
+from fairlead.api.access.users import MASTERS
 from fairlead.api.desk import Desk
 from fairlead.api.empty import check_reads, find_empty
 from fairlead.api.fencing import add_premises
@@ -36,6 +37,7 @@ from fairlead.api.verbs.watch import watch
 from fairlead.core import codec
 from fairlead.core.errors import MethodNotAllowed, NotFound
 from fairlead.model.kind import Kind
+from fairlead.model.premise import Premises
 from fairlead.port.request import Reply, Request
 from fairlead.store.contract import Entry
 
@@ -108,9 +110,22 @@ class Api:
         if request.subresource not in TEXTS and form_of(request) is Form.TABLE:
             included_of(request)  # both are refused before anything is written, not after
         step = verb(self.desk, request, kind, context)
+        if request.premises and run is None and MASTERS not in context.user.groups:
+            self._require_sight(request.premises, context)
         if run is not None:
             step = record_step(self.desk, step, run, context)
         return add_premises(step, request.premises, context.now) if request.premises else step
+
+    def _require_sight(self, premises: Premises, context: Context) -> None:
+        """Whether a premise holds tells of the object that it names: only who may read that may name it."""
+        for premise in premises:
+            key = premise.key
+            plural, _, group = key.resource.partition(".")
+            asked = Attributes(
+                user=context.user, verb="get", group=group, version="*", plural=plural,
+                namespace=key.namespace, name=key.name, now=context.now,
+            )  # fmt: skip
+            require(self.desk.authorizer, asked)
 
     def _review(self, request: Request, context: Context) -> Reply:
         """A question about access: answered, not stored."""

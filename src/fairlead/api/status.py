@@ -5,6 +5,7 @@ Called by the verbs and subresources, and by `wire/` for whatever was raised.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -73,9 +74,9 @@ def success(kind: Kind, name: str, uid: str) -> Reply:
     return Reply(200, _line(body))
 
 
-def accepted() -> Reply:
+def accepted(warnings: Sequence[str] = ()) -> Reply:
     """What a subresource answers that does something and has nothing to show."""
-    return Reply(201, _ACCEPTED)
+    return Reply(201, _ACCEPTED, warnings=tuple(warnings))
 
 
 def invalid(kind: Kind, name: str, problems: Problems) -> Invalid:

@@ -12,7 +12,9 @@ from typing import Any
 from fairlead.api.access.breakglass.judging import check_grant
 from fairlead.api.access.rbac.escalation import check_escalation
 from fairlead.api.access.signing import check_signing
+from fairlead.api.admission.policies.in_force import VALIDATING
 from fairlead.api.admission.policies.mutating import mutate
+from fairlead.api.admission.policies.type_checking import tell_types
 from fairlead.api.admission.policies.validating import validate
 from fairlead.api.apply.managing import same_but_times
 from fairlead.api.apply.ownable import touches_metadata
@@ -149,6 +151,8 @@ def admit_and_validate(desk: Desk, attempt: Attempt) -> None:
     if desk.policies.active:
         mutate(desk, attempt)
     desk.chain.admit(attempt)
+    if kind.resource == VALIDATING:
+        tell_types(desk, attempt)
     check_escalation(attempt, desk.authorizer, desk.grants)
     check_signing(attempt, desk.authorizer)
     check_grant(attempt, desk.authorizer, desk.grants)
@@ -216,7 +220,7 @@ def audit_notes(desk: Desk, attempt: Attempt) -> tuple[Note, ...]:
     assert new is not None
     kind = attempt.kind
     metadata = new["metadata"]
-    target = object_target(kind, key, metadata["uid"], attempt.subresource)
+    target = object_target(kind, key, metadata["uid"], attempt.address)
     if old is None:
         return desk.audit.accepted(
             attempt.context,

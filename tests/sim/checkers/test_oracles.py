@@ -276,13 +276,18 @@ def a_pod_made_by_a_policy_that_is_gone(story: Story) -> None:
     story.commit("pods", made("db-0", "db:1", labels={"team": "one"}))
 
 
-def test_pods_made_by_the_policy_in_force_pass_and_so_do_those_under_way_when_it_came() -> None:
-    story = Story()
+def a_pod_that_was_under_way_when_the_policy_came(story: Story) -> None:
+    story.commit("statefulsets.apps", workload("db:1"))
     in_force(story)
-    story.seconds -= 9.0
+    story.seconds -= 10.0
+    story.commit("pods", made("db-0", "db:1"))
+
+
+def test_pods_made_by_the_policy_in_force_pass() -> None:
+    story = Story()
     story.commit("statefulsets.apps", workload("db:1", replicas=2))
     story.commit("pods", made("db-0", "db:1"))
-    story.commit("mutatingadmissionpolicies.admissionregistration.k8s.io", team("two"), namespace="")
+    in_force(story, "two")
     story.commit("pods", made("db-1", "db:1", labels={"team": "two"}))
 
 
@@ -365,6 +370,7 @@ VIOLATIONS = [
     ("overrides-are-kept", a_pod_drained_after_the_end),
     ("overrides-are-kept", a_set_that_grows_while_it_is_held),
     ("policies-are-followed", a_pod_made_by_no_policy),
+    ("policies-are-followed", a_pod_that_was_under_way_when_the_policy_came),
     ("policies-are-followed", a_pod_made_by_a_policy_that_was_changed),
     ("policies-are-followed", a_pod_made_by_a_policy_that_is_gone),
     ("leases-run-out", a_lease_taken_early),

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from fairlead.api.access.users import AUTHENTICATED, User
 from fairlead.api.fencing import FENCES_MAX
 from tests.inprocess import InProcess
 
@@ -110,3 +111,32 @@ def test_a_write_that_rests_on_an_object_by_its_uid_commits_while_that_is_there_
     ever = bound.partition("!")[0] + "!"
     status, body = plane.post(f"{MAPS}?fence={ever}", config("four"))
     assert (status, "configmaps owner is not there any more" in body["message"]) == (409, True)
+
+
+def test_who_may_not_read_an_object_is_told_nothing_of_it_by_a_fence() -> None:
+    """Otherwise anybody who may write somewhere finds out which objects there are, and at which revisions."""
+    plane = InProcess()
+    for group, kind, body in (
+        ("rbac.authorization.k8s.io/v1", "ClusterRole", {"rules": [RULE]}),
+        ("rbac.authorization.k8s.io/v1", "RoleBinding", {"roleRef": ROLE, "subjects": [SUBJECT]}),
+        ("v1", "Secret", {}),
+    ):
+        space = "kube-system" if kind == "Secret" else "default"
+        where = "/api/v1" if group == "v1" else f"/apis/{group}"
+        where += "" if kind == "ClusterRole" else f"/namespaces/{space}"
+        obj = {"apiVersion": group, "kind": kind, "metadata": {"name": "some"}, **body}
+        assert plane.post(f"{where}/{kind.lower()}s", obj)[0] == 201
+    tenant = User("tenant", groups=(AUTHENTICATED,))
+    for name in ("some", "none"):
+        for version in ("0", "1", "u-1!"):
+            status, told = plane.post(
+                f"{MAPS}?fence=secrets/kube-system/{name}@{version}", config(f"a-{name}"), user=tenant
+            )
+            assert status == 403, told
+            assert "CurrentVersion" not in str(told)
+    assert plane.post(f"{MAPS}?fence=configmaps/default/x@0", config("own"), user=tenant)[0] == 201
+
+
+RULE = {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "create"]}
+ROLE = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "some"}
+SUBJECT = {"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "tenant"}

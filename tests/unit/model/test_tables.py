@@ -217,3 +217,29 @@ def test_a_malformed_table_names_file_and_line(text: str, message: str) -> None:
     with pytest.raises(TableError) as caught:
         parse_tables([("a.tbl", text)])
     assert str(caught.value) == message
+
+
+# As generated.proto of admissionregistration has them (v1alpha1 in Kubernetes' sources; v1beta1 and v1 kept them).
+MUTATING: dict[str, dict[str, int]] = {
+    "MutatingAdmissionPolicySpec": {
+        "paramKind": 1,
+        "matchConstraints": 2,
+        "variables": 3,
+        "mutations": 4,
+        "failurePolicy": 5,
+        "matchConditions": 6,
+        "reinvocationPolicy": 7,
+    },
+    "AdmissionMutation": {"patchType": 2, "applyConfiguration": 3, "jsonPatch": 4},
+    "MutationApply": {"expression": 1},
+    "MutationPatch": {"expression": 1},
+    "MutatingAdmissionPolicyBindingSpec": {"policyName": 1, "paramRef": 2, "matchResources": 3},
+    "MutatingAdmissionPolicy": {"metadata": 1, "spec": 2},
+    "MutatingAdmissionPolicyBinding": {"metadata": 1, "spec": 2},
+}
+
+
+@pytest.mark.parametrize("name", MUTATING)
+def test_kinds_of_mutating_policies_have_kubernetes_numbers(name: str) -> None:
+    numbers = {field.name: field.number[-1] for field in TABLES[name].fields.values() if field.number}
+    assert numbers == MUTATING[name]

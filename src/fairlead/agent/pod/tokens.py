@@ -2,12 +2,15 @@
 
 `volumes.py` reads them, `machine.py` drives this as it drives `references.py`. Each is bound to its pod, and of this
 agent alone: it is asked for when the pod is first looked at, and again when four fifths of its time have passed, or a
-day. One that cannot be renewed stays as it is until another is there. While no API answers a pod is not kept from
-starting for want of one: the file is empty until the API is back. Bounded by the volumes of the pods on this node.
+day. One that cannot be renewed stays as it is until another is there. A token names the key it was signed with: when
+one comes with another key, the rest are asked for at once. So one is asked for when the API answers again that did
+not: it may be back without the key it had. While no API answers a pod is not kept from starting for want of one: the
+file is empty until the API is back. Bounded by the volumes of the pods on this node.
 """
 
 from __future__ import annotations
 
+from base64 import urlsafe_b64decode
 from typing import NamedTuple
 
 import msgspec
@@ -49,17 +52,23 @@ class _Answer(msgspec.Struct, frozen=True):
     status: _Given
 
 
+class _Header(msgspec.Struct, frozen=True):
+    kid: str = ""
+
+
 _decode = msgspec.json.Decoder(_Answer).decode
+_header = msgspec.json.Decoder(_Header).decode
 
 
 class _Held:
     """One token of one pod."""
 
-    __slots__ = ("due", "in_flight", "pod", "retry", "spec", "token", "trouble")
+    __slots__ = ("due", "in_flight", "key", "pod", "retry", "spec", "token", "trouble")
 
     def __init__(self, pod: BoundPod, spec: TokenSpec, now: float) -> None:
         self.pod, self.spec = pod, spec
         self.token = b""  # none yet
+        self.key = ""  # the name of that which signed it
         self.trouble = ""  # why there is none
         self.due = now
         self.in_flight = False
@@ -76,6 +85,7 @@ class PodTokens:
         self._held: dict[str, dict[TokenSpec, _Held]] = {}  # by the pod's uid
         self.version = 0  # grows with every new token
         self.away = False  # no API has answered since the start
+        self._missed = False  # it did not answer when it was last asked for the node itself
 
     def lend(self, pod: BoundPod, now: float) -> None:
         """This pod reads its tokens from now on."""
@@ -89,6 +99,16 @@ class PodTokens:
 
     def give_back(self, uid: str) -> None:
         self._held.pop(uid, None)
+
+    def heard(self, answers: bool, now: float) -> None:
+        """Whether the API answers just now. When it is back, one token that is asked for tells whether it still accepts
+        what it gave."""
+        is_back, self._missed = answers and self._missed, not answers
+        if not is_back:
+            return
+        given = [each for each in self._all() if each.token and not each.in_flight]
+        if given:
+            min(given, key=lambda each: each.due).due = now
 
     def are_there(self, uid: str) -> bool:
         """Whether this pod has all of its tokens. While not, no file of it is replaced: an agent that starts while no
@@ -131,10 +151,14 @@ class PodTokens:
             held.trouble = outcome.message if isinstance(outcome, Refused) else ""
             held.retry.failed(now, self._pace, chance)
             return (uid,)
-        held.token, held.trouble = token, ""
+        held.token, held.key, held.trouble = token, _key_of(token), ""
         held.retry.succeeded()
+        self._missed = False
         held.due = now + min(max(0.0, expires - now) * _SHARE, _DAY_SECONDS)
         self.version += 1
+        for each in self._all():
+            if each.token and each.key != held.key:
+                each.due = min(each.due, now)
         return (uid,)
 
     def _all(self) -> list[_Held]:
@@ -154,6 +178,15 @@ class PodTokens:
             "create", "", "v1", "serviceaccounts", meta.namespace, account, "token", body=codec.encode(body)
         )
         return self._calls.ask(Purpose(PART, f"{meta.uid}/{spec.seconds}/{spec.audience}"), request)
+
+
+def _key_of(token: bytes) -> str:
+    """As its header names it; "" if it does not."""
+    head = token.partition(b".")[0]
+    try:
+        return _header(urlsafe_b64decode(head + b"=" * (-len(head) % 4))).kid
+    except (msgspec.MsgspecError, ValueError):
+        return ""
 
 
 def _read(outcome: Outcome) -> tuple[bytes, float]:

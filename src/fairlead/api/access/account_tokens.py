@@ -36,25 +36,25 @@ ISSUER = "https://kubernetes.default.svc.cluster.local"
 _POD_NAME, _POD_UID = "authentication.kubernetes.io/pod-name", "authentication.kubernetes.io/pod-uid"
 _NODE_NAME, _NODE_UID = "authentication.kubernetes.io/node-name", "authentication.kubernetes.io/node-uid"
 
-_HEADER = {"alg": "HS256", "typ": "JWT"}
+_KEY_NAME = b"the name of this key"
 _KEPT = 4096  # tokens
 _TOKEN_MAX = 8192  # characters
 _NEXT_STEP = "ask for a new one with `kubectl create token`, or read the token file again"
 
 
-class Bound(msgspec.Struct, frozen=True):
+class BoundObject(msgspec.Struct, frozen=True):
     name: str
     uid: str
 
 
-class About(msgspec.Struct, frozen=True, omit_defaults=True):
+class TokenSubject(msgspec.Struct, frozen=True, omit_defaults=True):
     """What of this plane the token stands and falls with."""
 
     namespace: str
-    serviceaccount: Bound
-    pod: Bound | None = None
-    secret: Bound | None = None
-    node: Bound | None = None
+    serviceaccount: BoundObject
+    pod: BoundObject | None = None
+    secret: BoundObject | None = None
+    node: BoundObject | None = None
 
 
 class Claims(msgspec.Struct, frozen=True):
@@ -65,7 +65,7 @@ class Claims(msgspec.Struct, frozen=True):
     iat: int
     nbf: int
     jti: str
-    about: About = msgspec.field(name="kubernetes.io")
+    about: TokenSubject = msgspec.field(name="kubernetes.io")
 
 
 _decode = msgspec.json.Decoder(Claims).decode
@@ -80,16 +80,19 @@ class AccountTokens:
     """Those of one plane. `key` is the secret they are signed with; of `kept` tokens is remembered that it signed them,
     and who signed in with them: of those that were used, or asked about, last."""
 
-    __slots__ = ("_accepted", "_key", "_read", "_users")
+    __slots__ = ("_accepted", "_header", "_key", "_read", "_users")
 
     def __init__(self, read: Reader, key: bytes, kept: int = _KEPT) -> None:
         self._read = read
         self._key = key
+        # Nodes tell by its name that the key is another, and what they were given ended with the one before.
+        name = hmac.digest(key, _KEY_NAME, hashlib.sha256).hex()[:16]
+        self._header = _packed(msgspec.json.encode({"alg": "HS256", "typ": "JWT", "kid": name}))
         self._accepted: BoundedDict[str, _Accepted] = BoundedDict(kept)
         self._users: BoundedDict[User, Claims] = BoundedDict(kept)
 
     def issue(self, claims: Claims) -> str:
-        signed = f"{_packed(msgspec.json.encode(_HEADER))}.{_packed(msgspec.json.encode(claims))}"
+        signed = f"{self._header}.{_packed(msgspec.json.encode(claims))}"
         return f"{signed}.{_packed(self._signature(signed))}"
 
     def authenticate(self, token: str, at: float, audiences: tuple[str, ...] = (ISSUER,)) -> User:

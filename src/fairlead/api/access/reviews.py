@@ -23,7 +23,7 @@ VERSION = "v1"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ReviewRequest:
     """Everything an answer may rest on. `spec` is the body's spec."""
 
     user: User
@@ -41,7 +41,7 @@ class Review:
     group: str
     kind: str
     plural: str
-    answer: Callable[[Asked], Json]
+    answer: Callable[[ReviewRequest], Json]
     version: str = VERSION
     about_oneself: bool = False  # anyone signed in may ask
     has_spec: bool = True
@@ -73,7 +73,7 @@ def review(
                 f"{field} is {body[field]!r}, but this path takes {expected!r}: send that, or omit it"
             )
     spec = _mapping(body, "spec", "")
-    status = question.answer(Asked(user, authorizer, sign_in, now, spec, namespace))
+    status = question.answer(ReviewRequest(user, authorizer, sign_in, now, spec, namespace))
     metadata = {"creationTimestamp": timestamp(now)}
     if namespace:
         metadata["namespace"] = namespace
@@ -85,15 +85,15 @@ def review(
     return answered
 
 
-def _who_am_i(asked: Asked) -> Json:
+def _who_am_i(asked: ReviewRequest) -> Json:
     return {"userInfo": _user_info(asked.user)}
 
 
-def _can_i(asked: Asked) -> Json:
+def _can_i(asked: ReviewRequest) -> Json:
     return _access(asked, asked.user)
 
 
-def _can_someone(asked: Asked) -> Json:
+def _can_someone(asked: ReviewRequest) -> Json:
     name = asked.spec.get("user") or ""
     groups = asked.spec.get("groups") or []
     if not name and not groups:
@@ -103,7 +103,7 @@ def _can_someone(asked: Asked) -> Json:
     return _access(asked, User(name, groups=tuple(groups)))
 
 
-def _can_someone_here(asked: Asked) -> Json:
+def _can_someone_here(asked: ReviewRequest) -> Json:
     attributes = _mapping(asked.spec, "resourceAttributes", "spec.")
     if not attributes or _text(attributes, "namespace") != asked.namespace:
         raise BadRequest(
@@ -112,7 +112,7 @@ def _can_someone_here(asked: Asked) -> Json:
     return _can_someone(asked)
 
 
-def _access(asked: Asked, subject: User) -> Json:
+def _access(asked: ReviewRequest, subject: User) -> Json:
     verdict = asked.authorizer.authorize(_attributes(asked.spec, subject, asked.now))
     status: Json = {"allowed": verdict.allowed}
     if verdict.decision == "denied":
@@ -122,7 +122,7 @@ def _access(asked: Asked, subject: User) -> Json:
     return status
 
 
-def _my_rules(asked: Asked) -> Json:
+def _my_rules(asked: ReviewRequest) -> Json:
     return _rules_status(asked.authorizer.rules_for(asked.user, _text(asked.spec, "namespace")))
 
 
@@ -145,7 +145,7 @@ def _rules_status(rules: AccessRules) -> Json:
     return status
 
 
-def _whose_token(asked: Asked) -> Json:
+def _whose_token(asked: ReviewRequest) -> Json:
     token = asked.spec.get("token")
     if not isinstance(token, str) or not token:
         raise BadRequest("spec.token is required: the token to be looked up, as a string")

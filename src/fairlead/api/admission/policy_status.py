@@ -1,4 +1,7 @@
-"""The status of a ValidatingAdmissionPolicy: its expressions were checked when it was written, or it were not there."""
+"""The status of a ValidatingAdmissionPolicy: its expressions were checked when it was written, or it were not there.
+
+What is doubtful about them is told there by `policies/type_checking.py`.
+"""
 
 from __future__ import annotations
 

@@ -31,10 +31,3 @@ VERBS: Mapping[str, Mapping[str, Verb]] = {
 }
 # Those that answer with text, whatever form of objects a client would accept.
 TEXTS = frozenset({"log", "metrics"})
-# The object that is exchanged at the address: (group, version, kind); the parent's own where it is absent.
-BODIES: Mapping[str, tuple[str, str, str]] = {
-    "scale": ("autoscaling", "v1", "Scale"),
-    "binding": ("", "v1", "Binding"),
-    "eviction": ("policy", "v1", "Eviction"),
-    "token": (token.GROUP, token.VERSION, token.KIND),
-}

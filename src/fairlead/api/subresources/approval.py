@@ -30,8 +30,11 @@ def update(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply 
     new = {**old, "metadata": sent.get("metadata") or {}, "status": status}
     warnings = body.check_structure(desk, kind.schema, new, level, b"", kind)
     as_status = structs.replace(request, subresource="status")
-    return change(desk, as_status, kind, context, current, old, new, warnings, managed=managed)
+    return change(
+        desk, as_status, kind, context, current, old, new, warnings, managed=managed, addressed="approval"
+    )
 
 
 def patch(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply | Plan:
-    return patch_object(desk, structs.replace(request, subresource="status"), kind, context)
+    as_status = structs.replace(request, subresource="status")
+    return patch_object(desk, as_status, kind, context, addressed="approval")

@@ -14,6 +14,8 @@ from __future__ import annotations
 import msgspec
 
 from fairlead.api import body, charging, options, split
+from fairlead.api.admission.policies.mutating import mutate
+from fairlead.api.admission.policies.validating import validate
 from fairlead.api.attempt import Attempt
 from fairlead.api.desk import Desk
 from fairlead.api.finding import find
@@ -48,20 +50,24 @@ def create(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply 
     body.check_meant_for(asked, request, "Binding")
     current = find(desk, kind, request)
     old, spec, managed = _opened(current)
-    node = _target(kind, request, asked)
-    _check_free(kind, current, old, asked)
-    new = _bound(old, node, asked, context.now)  # its generation stays: a node is no new intent
     attempt = Attempt(
         kind=kind, verb="create", subresource="binding", key=current.key, context=context, read=desk.sound,
-        new=new, old=old, current=current,
-        spec=_on_node(spec, node) if spec is not None else None, dry_run=options.dry_run(request.query),
+        new=old, old=old, current=current, sent=asked, dry_run=options.dry_run(request.query),
         managed_before=managed, managed=managed,  # the scheduler comes to own nothing by it, as in Kubernetes
     )  # fmt: skip
+    if desk.policies.active:
+        mutate(desk, attempt)
+    node = _target(kind, request, asked)
+    _check_free(kind, current, old, asked)
+    attempt.new = _bound(old, node, asked, context.now)  # its generation stays: a node is no new intent
+    attempt.spec = _on_node(spec, node) if spec is not None else None
     desk.chain.admit(attempt)
     _charge(attempt, node, asked)
+    if desk.policies.active:
+        validate(desk, attempt)
     if attempt.dry_run:
-        return accepted()
-    return plan_at(transaction_for(desk, attempt), lambda _: accepted())
+        return accepted(attempt.warnings)
+    return plan_at(transaction_for(desk, attempt), lambda _: accepted(attempt.warnings))
 
 
 def _opened(current: Entry) -> tuple[Json, bytes | None, bytes]:

@@ -154,6 +154,8 @@ def _current(desk: Desk, key: Key) -> Entry | None:
 
 
 def _is_plain(desk: Desk, kind: Kind, context: Context) -> bool:
+    if desk.policies.active and desk.policies.concern(kind, "binding"):
+        return False
     steps = desk.chain.names_of_steps(kind.resource, "create", "binding")
     return not context.user.node_name and steps <= _STEPS_WITHOUT_SAY
 

@@ -10,11 +10,13 @@ from __future__ import annotations
 from functools import cache
 
 from fairlead.api import body
+from fairlead.api.admission.policies.mutating import mutate
 from fairlead.api.attempt import Attempt
 from fairlead.api.deletion import options_from
 from fairlead.api.desk import Desk
 from fairlead.api.finding import find
 from fairlead.api.objects import put, tree
+from fairlead.api.options import dry_run
 from fairlead.api.plan import Context, Plan
 from fairlead.api.status import accepted
 from fairlead.api.verbs.delete import admit_deletion
@@ -34,15 +36,21 @@ def create(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply 
     body.check_meant_for(asked, request, "Eviction")
     current = find(desk, kind, request)
     pod = tree(current)
+    sending = Attempt(
+        kind=kind, verb="create", subresource="eviction", key=current.key, context=context, read=desk.sound,
+        new=pod, old=pod, current=current, sent=asked, dry_run=dry_run(request.query),
+    )  # fmt: skip
+    if desk.policies.active:
+        mutate(desk, sending)
     wanted = options_from(asked.get("deleteOptions") or {}, request)
-    attempt = admit_deletion(desk, kind, context, current, wanted, "create", "eviction")
+    attempt = admit_deletion(desk, kind, context, current, wanted, "create", "eviction", sending)
     if disruption.needs_budget(pod):
         _spend(desk, attempt, pod)
     if wanted.dry_run or attempt.new == attempt.old:
-        return accepted()
+        return accepted(attempt.warnings)
     assert attempt.new is not None
     attempt.new = disruption.mark_evicted(attempt.new, context.now)
-    return plan_at(transaction_for(desk, attempt), lambda _: accepted())
+    return plan_at(transaction_for(desk, attempt), lambda _: accepted(attempt.warnings))
 
 
 def _spend(desk: Desk, attempt: Attempt, pod: Json) -> None:

@@ -9,6 +9,7 @@ import msgspec
 from fairlead.api import body, options
 from fairlead.api.changing import change
 from fairlead.api.desk import Desk
+from fairlead.api.exchanged import SCALE, number_at, scale_of, scale_paths, set_replicas
 from fairlead.api.finding import find
 from fairlead.api.objects import named_by, plain
 from fairlead.api.plan import Again, Context, Plan
@@ -20,33 +21,10 @@ from fairlead.core import codec
 from fairlead.core.problems import Problems
 from fairlead.model.apply.applying import ConflictsError
 from fairlead.model.apply.elements import field_element
-from fairlead.model.cells import AGE
-from fairlead.model.kind import Cell, Column, Json, Kind, Scale
-from fairlead.model.selectors import from_object
+from fairlead.model.kind import Json, Kind
 from fairlead.port.request import APPLY_PATCH, JSON, Reply, Request
 from fairlead.store.contract import CommitOutcome, Entry
 
-
-def _desired(scale: Json, now: float) -> Cell:
-    replicas: int = scale["spec"]["replicas"]
-    return replicas
-
-
-def _available(scale: Json, now: float) -> Cell:
-    replicas: int = scale["status"]["replicas"]
-    return replicas
-
-
-# Not in the catalog: a Scale is never stored, only shown and checked.
-SCALE = Kind(
-    group="autoscaling",
-    version="v1",
-    kind="Scale",
-    plural="scales",
-    namespaced=True,
-    schema="Scale",
-    columns=(Column("Desired", _desired, "integer"), Column("Available", _available, "integer"), AGE),
-)
 _REPLICAS = (field_element("spec"), field_element("replicas"))
 
 
@@ -68,7 +46,7 @@ def patch(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply |
     if check_media(request) == APPLY_PATCH:
         return _apply(desk, request, kind, context, current)
     options.check_patch(request.query)
-    scale = _scale_of(kind, plain(current)[0])
+    scale = scale_of(kind, plain(current)[0])
     asked, warnings = apply_patch(desk, request, SCALE.schema, scale, options.field_validation(request.query))
     return _replace(desk, request, kind, context, current, asked, warnings)
 
@@ -80,7 +58,7 @@ def _apply(desk: Desk, request: Request, kind: Kind, context: Context, current: 
     level = options.field_validation(request.query)
     warnings = body.check_structure(desk, SCALE.schema, config, level)
     old, managed = plain(current)
-    path = _paths(kind).spec_replicas
+    path = scale_paths(kind).spec_replicas
     replicas = (config.get("spec") or {}).get("replicas")
     fields: Any = replicas
     for name in reversed(path):
@@ -91,7 +69,7 @@ def _apply(desk: Desk, request: Request, kind: Kind, context: Context, current: 
     except ConflictsError as error:
         raise conflict(_as_of_scale(error)) from None
     if replicas is None:
-        config = {**config, "spec": {"replicas": _number(old, path)}}
+        config = {**config, "spec": {"replicas": number_at(old, path)}}
     return _replace(desk, request, kind, context, current, config, warnings, owned)
 
 
@@ -119,13 +97,8 @@ def _replace(
         problems.invalid("spec.replicas", replicas, "must be greater than or equal to 0")
         raise invalid(SCALE, request.name, problems)
     old, managed = plain(current)
-    new = parent = named_by(asked, plain(current)[0])
-    paths = _paths(kind)
-    for name in paths.spec_replicas[:-1]:
-        if not isinstance(parent.get(name), dict):
-            parent[name] = {}
-        parent = parent[name]
-    parent[paths.spec_replicas[-1]] = replicas
+    new = named_by(asked, plain(current)[0])
+    set_replicas(kind, new, replicas)
     as_json = msgspec.structs.replace(request, accept=JSON)
     step = change(desk, as_json, kind, context, current, old, new, warnings, managed=managed, owned=owned)
     return _as_scale(request, kind, context, step)
@@ -146,47 +119,5 @@ def _as_scale(request: Request, kind: Kind, context: Context, step: Reply | Plan
 def _shown(
     request: Request, kind: Kind, data: bytes, now: float, status: int, warnings: tuple[str, ...]
 ) -> Reply:
-    scale = codec.encode(_scale_of(kind, codec.decode(data)))
+    scale = codec.encode(scale_of(kind, codec.decode(data)))
     return render_one(request, SCALE, scale, now, status, warnings)
-
-
-def _paths(kind: Kind) -> Scale:
-    assert kind.scale is not None
-    return kind.scale
-
-
-def _scale_of(kind: Kind, obj: Json) -> Json:
-    paths, metadata = _paths(kind), obj["metadata"]
-    kept = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
-    return {
-        "kind": SCALE.kind,
-        "apiVersion": SCALE.api_version,
-        "metadata": {field: metadata[field] for field in kept if field in metadata},
-        "spec": {"replicas": _number(obj, paths.spec_replicas)},
-        "status": {
-            "replicas": _number(obj, paths.status_replicas),
-            "selector": _selector(kind, _at(obj, paths.selector)) if paths.selector else "",
-        },
-    }
-
-
-def _selector(kind: Kind, found: Any) -> str:
-    """Custom kinds have it as text already, or it is none."""
-    if kind.definition:
-        return found if isinstance(found, str) else ""
-    return found if isinstance(found, str) else str(from_object(found)) if isinstance(found, dict) else ""
-
-
-def _number(obj: Json, path: tuple[str, ...]) -> int:
-    """Where a schema leaves it open there may be anything; clients expect a number."""
-    found = _at(obj, path)
-    return found if type(found) is int else 0
-
-
-def _at(obj: Json, path: tuple[str, ...]) -> Any:
-    value: Any = obj
-    for name in path:
-        if not isinstance(value, dict):
-            return None
-        value = value.get(name)
-    return value

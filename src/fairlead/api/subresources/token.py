@@ -7,16 +7,20 @@ for audit; the token counts while what it is bound to exists (`api/access/accoun
 from __future__ import annotations
 
 from fairlead.api import body
-from fairlead.api.access.account_tokens import ISSUER, About, Bound, Claims
+from fairlead.api.access.account_tokens import ISSUER, BoundObject, Claims, TokenSubject
 from fairlead.api.access.users import service_account_name
+from fairlead.api.admission.policies.mutating import mutate
+from fairlead.api.admission.policies.validating import validate
+from fairlead.api.attempt import Attempt
 from fairlead.api.audit.rules import object_target
 from fairlead.api.desk import Desk
+from fairlead.api.exchanged import TOKEN_REQUEST
 from fairlead.api.finding import find
 from fairlead.api.objects import tree
 from fairlead.api.options import dry_run
 from fairlead.api.plan import Context, Plan
 from fairlead.api.status import invalid
-from fairlead.api.writing import commit_error
+from fairlead.api.writing import plan_at
 from fairlead.core import codec, ids
 from fairlead.core.errors import BadRequest, Conflict, Forbidden, NotFound
 from fairlead.core.problems import Problems
@@ -24,10 +28,9 @@ from fairlead.core.times import timestamp
 from fairlead.model.key import Key
 from fairlead.model.kind import Json, Kind
 from fairlead.port.request import Reply, Request
-from fairlead.store.contract import CommitOutcome, Committed, Entry, Transaction
+from fairlead.store.contract import Entry, Transaction
 
-GROUP, VERSION, KIND = "authentication.k8s.io", "v1", "TokenRequest"
-_API_VERSION = f"{GROUP}/{VERSION}"
+KIND, _API_VERSION = TOKEN_REQUEST.kind, TOKEN_REQUEST.api_version
 _DEFAULT_SECONDS, _MIN_SECONDS, _MAX_SECONDS = 3600, 600, 1 << 32
 #: bound: tokens | audiences that a token of a service account names | 422
 AUDIENCES_MAX = 32
@@ -43,6 +46,13 @@ def create(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply 
             )
     body.check_structure(desk, KIND, asked, "Ignore")
     account = find(desk, kind, request)
+    owner = tree(account)
+    attempt = Attempt(
+        kind=kind, verb="create", subresource="token", key=account.key, context=context, read=desk.sound,
+        new=owner, old=owner, current=account, sent=asked, dry_run=dry_run(request.query),
+    )  # fmt: skip
+    if desk.policies.active:
+        mutate(desk, attempt)
     spec: Json = asked.get("spec") or {}
     _check(kind, account.key.name, spec)
     about = _about(desk, context, account, spec.get("boundObjectRef") or {})
@@ -58,18 +68,17 @@ def create(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply 
         jti=ids.uid(context.entropy),
         about=about,
     )
-    reply = Reply(201, codec.encode(_answer(account, spec, claims, desk.accounts.issue(claims), context.now)))
-    if dry_run(request.query):
+    if desk.policies.active:
+        validate(desk, attempt)
+    answer = _answer(account, spec, claims, desk.accounts.issue(claims), context.now)
+    reply = Reply(201, codec.encode(answer), warnings=tuple(attempt.warnings))
+    if attempt.dry_run:
         return reply
     target = object_target(kind, account.key, account.uid, "token")
-    notes = desk.audit.accepted(context, "create", target, 201)
-    return Plan(Transaction(notes=notes), lambda outcome: _written(outcome, reply))
-
-
-def _written(outcome: CommitOutcome, reply: Reply) -> Reply:
-    if not isinstance(outcome, Committed):
-        raise commit_error(outcome)
-    return reply
+    notes = desk.audit.accepted(
+        context, "create", target, 201, policies=attempt.policies, annotations=attempt.annotations
+    )
+    return plan_at(Transaction((), tuple(attempt.preconditions), notes), lambda _: reply)
 
 
 def _check(kind: Kind, name: str, spec: Json) -> None:
@@ -93,14 +102,14 @@ def _check(kind: Kind, name: str, spec: Json) -> None:
         raise invalid(kind, name, problems)
 
 
-def _about(desk: Desk, context: Context, account: Entry, reference: Json) -> About:
+def _about(desk: Desk, context: Context, account: Entry, reference: Json) -> TokenSubject:
     """The account, and what the token is to be bound to."""
-    own, namespace = Bound(account.key.name, account.uid), account.key.namespace
+    own, namespace = BoundObject(account.key.name, account.uid), account.key.namespace
     node = context.user.node_name
     if node and reference.get("kind") != "Pod":
         raise _of_its_pods(node)
     if not reference:
-        return About(namespace, own)
+        return TokenSubject(namespace, own)
     resource = _BINDABLE[reference["kind"]]
     key = Key(resource, "" if resource == "nodes" else namespace, reference["name"])
     found = desk.sound.get(key)
@@ -111,11 +120,11 @@ def _about(desk: Desk, context: Context, account: Entry, reference: Json) -> Abo
             f"the UID in the bound object reference ({reference['uid']}) does not match the UID in record. "
             f"The object might have been deleted and then recreated (spec.boundObjectRef.uid)"
         )
-    bound = Bound(key.name, found.uid)
+    bound = BoundObject(key.name, found.uid)
     if resource == "secrets":
-        return About(namespace, own, secret=bound)
+        return TokenSubject(namespace, own, secret=bound)
     if resource == "nodes":
-        return About(namespace, own, node=bound)
+        return TokenSubject(namespace, own, node=bound)
     spec = tree(found).get("spec") or {}
     if spec.get("serviceAccountName") != own.name:
         raise BadRequest(
@@ -124,8 +133,11 @@ def _about(desk: Desk, context: Context, account: Entry, reference: Json) -> Abo
     if node and spec.get("nodeName") != node:
         raise _of_its_pods(node)
     runs_on = desk.sound.get(Key("nodes", "", spec.get("nodeName") or ""))
-    return About(
-        namespace, own, pod=bound, node=Bound(runs_on.key.name, runs_on.uid) if runs_on is not None else None
+    return TokenSubject(
+        namespace,
+        own,
+        pod=bound,
+        node=BoundObject(runs_on.key.name, runs_on.uid) if runs_on is not None else None,
     )
 
 

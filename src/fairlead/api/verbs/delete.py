@@ -81,8 +81,10 @@ def admit_deletion(
     wanted: DeleteOptions,
     verb: str = "delete",
     subresource: str = "",
+    sending: Attempt | None = None,
 ) -> Attempt:
-    """The admitted attempt; `new` is the object with its deletion begun."""
+    """The admitted attempt; `new` is the object with its deletion begun. `sending`: what policies have made so far of
+    the Eviction, if it is one."""
     deletion.check_preconditions(kind, entry, wanted)
     old, managed = plain(entry)
     new = deletion.begin_deletion(kind, old, wanted, context.now)
@@ -90,6 +92,9 @@ def admit_deletion(
         kind=kind, verb=verb, subresource=subresource, key=entry.key, context=context, read=desk.sound,
         new=new, old=old, current=entry, dry_run=wanted.dry_run, managed_before=managed, managed=managed,
     )  # fmt: skip
+    if sending is not None:
+        attempt.sent, attempt.policies = sending.sent, sending.policies
+        attempt.preconditions = sending.preconditions
     desk.chain.admit(attempt)
     if desk.policies.active:
         validate(desk, attempt)

@@ -29,7 +29,7 @@ from fairlead.store.contract import Entry
 _MEDIA = (APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH)
 
 
-def patch(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply | Plan:
+def patch(desk: Desk, request: Request, kind: Kind, context: Context, addressed: str = "") -> Reply | Plan:
     level = options.field_validation(request.query)
     if check_media(request, kind) == APPLY_PATCH:
         return apply(desk, request, kind, context)
@@ -41,7 +41,9 @@ def patch(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply |
         # The patch may be about them: then, and only then, it must find them.
         whole = {**old, "metadata": {**old["metadata"], "managedFields": codec.decode(managed)}}
     new, warnings = apply_patch(desk, request, kind.schema, whole, level, kind, settled=spec is not None)
-    return change(desk, request, kind, context, current, old, new, warnings, spec, managed)
+    return change(
+        desk, request, kind, context, current, old, new, warnings, spec, managed, addressed=addressed
+    )
 
 
 def _opened(
@@ -49,7 +51,7 @@ def _opened(
 ) -> tuple[Json, msgspec.Raw | None, bytes]:
     """The object as it is, the bytes of its spec if this is about its status and they are known to be right, and its
     managedFields."""
-    judged = desk.policies.active and desk.policies.concern(kind)
+    judged = desk.policies.active and desk.policies.concern(kind, request.subresource)
     if request.subresource == "status" and kind.beside_spec is not None and not judged:
         found = split.split_entry(current)
         if found is not None:

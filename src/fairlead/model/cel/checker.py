@@ -32,7 +32,7 @@ _ORDERED = _NUMBERS | _TIMES | {"string", "bytes", "bool"}
 Scope = Mapping[str, Static]
 
 
-class Checker:
+class TypeChecker:
     """One walk through one tree. `structs`: what may be made with braces (`Object`, `JSONPatch`)."""
 
     def __init__(self, text: str, structs: frozenset[str]) -> None:
@@ -88,7 +88,7 @@ class Checker:
             raise self.no_overload(node, "_[_]", of, by)
         return OPTIONAL if node.optional or of.name == "optional_type" else of.element()
 
-    def call(self, node: syntax.Call, scope: Scope) -> Static:
+    def call(self, node: syntax.FunctionCall, scope: Scope) -> Static:
         name, found, arguments = resolved(node)
         if found is None:
             if name in NAMES:
@@ -200,7 +200,7 @@ class Checker:
         if found.name not in ("dyn", "bool"):
             raise self.fail(node, f"expected type 'bool' but found '{found.name}'")
 
-    def bind(self, node: syntax.Bind, scope: Scope) -> Static:
+    def bind(self, node: syntax.LocalName, scope: Scope) -> Static:
         return self.type_of(node.body, {**scope, node.name: self.type_of(node.value, scope)})
 
     def optional_map(self, node: syntax.OptionalMap, scope: Scope) -> Static:
@@ -211,29 +211,29 @@ class Checker:
         return OPTIONAL
 
 
-def _qualified(node: syntax.Call, scope: Scope) -> str:
+def _qualified(node: syntax.FunctionCall, scope: Scope) -> str:
     """`math.least` where there is nothing of the name `math`."""
     if isinstance(node.target, syntax.Ident) and node.target.name not in scope:
         return f"{node.target.name}.{node.name}"
     return ""
 
 
-_RULES: Mapping[type[syntax.Node], Callable[[Checker, Any, Scope], Static]] = {
-    syntax.Literal: Checker.literal,
-    syntax.Ident: Checker.ident,
-    syntax.Select: Checker.select,
-    syntax.Has: Checker.has,
-    syntax.Index: Checker.index,
-    syntax.Call: Checker.call,
-    syntax.ListOf: Checker.list,
-    syntax.MapOf: Checker.map,
-    syntax.Struct: Checker.struct,
-    syntax.AnyOf: Checker.truths,
-    syntax.AllOf: Checker.truths,
-    syntax.Conditional: Checker.conditional,
-    syntax.Unary: Checker.unary,
-    syntax.Binary: Checker.binary,
-    syntax.Loop: Checker.loop,
-    syntax.Bind: Checker.bind,
-    syntax.OptionalMap: Checker.optional_map,
+_RULES: Mapping[type[syntax.Node], Callable[[TypeChecker, Any, Scope], Static]] = {
+    syntax.Literal: TypeChecker.literal,
+    syntax.Ident: TypeChecker.ident,
+    syntax.Select: TypeChecker.select,
+    syntax.Has: TypeChecker.has,
+    syntax.Index: TypeChecker.index,
+    syntax.FunctionCall: TypeChecker.call,
+    syntax.ListOf: TypeChecker.list,
+    syntax.MapOf: TypeChecker.map,
+    syntax.Struct: TypeChecker.struct,
+    syntax.AnyOf: TypeChecker.truths,
+    syntax.AllOf: TypeChecker.truths,
+    syntax.Conditional: TypeChecker.conditional,
+    syntax.Unary: TypeChecker.unary,
+    syntax.Binary: TypeChecker.binary,
+    syntax.Loop: TypeChecker.loop,
+    syntax.LocalName: TypeChecker.bind,
+    syntax.OptionalMap: TypeChecker.optional_map,
 }

@@ -117,7 +117,7 @@ def _index(node: syntax.Index) -> Run:
     return run
 
 
-def _call(node: syntax.Call) -> Run:
+def _call(node: syntax.FunctionCall) -> Run:
     _, found, arguments = resolved(node)
     assert found is not None  # the checker has looked
     runs = tuple(compiled(each) for each in arguments)
@@ -138,7 +138,7 @@ def _call(node: syntax.Call) -> Run:
     return run
 
 
-def resolved(node: syntax.Call) -> tuple[str, Function | None, tuple[syntax.Node, ...]]:
+def resolved(node: syntax.FunctionCall) -> tuple[str, Function | None, tuple[syntax.Node, ...]]:
     """Which function is meant, and with which arguments: `sets.contains(a, b)` looks like a method of `sets`."""
     if node.target is None:
         return node.name, FUNCTIONS.get((node.name, len(node.arguments))), node.arguments
@@ -308,7 +308,7 @@ def _loop(node: syntax.Loop) -> Run:
     return run
 
 
-def _bind(node: syntax.Bind) -> Run:
+def _bind(node: syntax.LocalName) -> Run:
     name, value_of, body = node.name, compiled(node.value), compiled(node.body)
 
     def run(frame: Frame) -> Any:
@@ -349,7 +349,7 @@ _MAKERS: Mapping[type[syntax.Node], Callable[[Any], Run]] = {
     syntax.Select: _select,
     syntax.Has: _has_node,
     syntax.Index: _index,
-    syntax.Call: _call,
+    syntax.FunctionCall: _call,
     syntax.ListOf: _list,
     syntax.MapOf: _map,
     syntax.Struct: _struct,
@@ -359,6 +359,6 @@ _MAKERS: Mapping[type[syntax.Node], Callable[[Any], Run]] = {
     syntax.Unary: _unary,
     syntax.Binary: _binary,
     syntax.Loop: _loop,
-    syntax.Bind: _bind,
+    syntax.LocalName: _bind,
     syntax.OptionalMap: _optional_map,
 }

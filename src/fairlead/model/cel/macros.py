@@ -40,7 +40,7 @@ def expand(text: str, offset: int, name: str, target: Node | None, arguments: tu
                     "invalid argument to has() macro: name a field, as in has(a.b)", text, offset
                 )
             return syntax.Has(offset, field.operand, field.field)
-        return syntax.Call(offset, name, None, arguments)
+        return syntax.FunctionCall(offset, name, None, arguments)
     loop = _LOOPS.get((name, count))
     if loop is not None:
         macro, variables, filtered = loop
@@ -52,8 +52,8 @@ def expand(text: str, offset: int, name: str, target: Node | None, arguments: tu
         bound = _variable(text, arguments[0])
         return syntax.OptionalMap(offset, target, bound, arguments[1], _OF_OPTIONALS[name])
     if name == "bind" and count == 3 and isinstance(target, syntax.Ident) and target.name == "cel":
-        return syntax.Bind(offset, _variable(text, arguments[0]), arguments[1], arguments[2])
-    return syntax.Call(offset, name, target, arguments)
+        return syntax.LocalName(offset, _variable(text, arguments[0]), arguments[1], arguments[2])
+    return syntax.FunctionCall(offset, name, target, arguments)
 
 
 def _variable(text: str, node: Node) -> str:

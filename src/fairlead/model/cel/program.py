@@ -11,9 +11,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from fairlead.core.kept import BoundedDict
-from fairlead.model.cel.checker import Checker
+from fairlead.model.cel.checker import TypeChecker
 from fairlead.model.cel.compiler import Frame, compiled
 from fairlead.model.cel.errors import CostExceeded, EvaluationError, ExpressionError
+from fairlead.model.cel.estimate import estimate_cost
 from fairlead.model.cel.parser import parse
 from fairlead.model.cel.static import Static
 from fairlead.model.cel.syntax import Node, names_in
@@ -40,13 +41,18 @@ class Budget:
 class Program:
     """`run` gives the value, or raises EvaluationError."""
 
-    __slots__ = ("_run", "returns", "text", "uses")
+    __slots__ = ("_run", "_tree", "returns", "text", "uses")
 
     def __init__(self, text: str, tree: Node, returns: Static) -> None:
         self.text = text
+        self._tree = tree
         self._run = compiled(tree)
         self.returns = returns
         self.uses = names_in(tree)  # its own variables included
+
+    def cost_max(self, scope: Mapping[str, Static]) -> int:
+        """The estimate, in Kubernetes' steps."""
+        return estimate_cost(self._tree, scope)
 
     def run(self, names: Mapping[str, Any], budget: Budget) -> Any:
         frame = Frame(dict(names), min(EXPRESSION_COST_MAX, budget.left))
@@ -72,7 +78,7 @@ def compile_expression(
     tree = _parsed.get(text)
     if tree is None:
         tree = _parsed.keep(text, parse(text))
-    found = Checker(text, structs).type_of(tree, scope)
+    found = TypeChecker(text, structs).type_of(tree, scope)
     if returns and found.name != "dyn" and found.name not in returns:
         raise ExpressionError(f"must evaluate to {' or '.join(sorted(returns))}, not to {found.name}")
     return Program(text, tree, found)

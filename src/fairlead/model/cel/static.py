@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+# Of a value that nothing bounds: no request is larger.
+UNKNOWN_SIZE = 3 * 1024 * 1024 - 2
+_WITHOUT_BOUND = frozenset({"dyn", "string", "bytes", "list", "map", "optional_type"})
+
 
 class Static:
     """A type by its name; `dyn` is anything. Subclasses know fields and elements (`model/custom/rules.py`)."""
@@ -20,6 +24,16 @@ class Static:
     def element(self) -> Static:
         """Of a list; of a map, its values."""
         return DYN
+
+    @property
+    def is_map(self) -> bool:
+        """Whether it has entries of any name."""
+        return False
+
+    @property
+    def size_max(self) -> int:
+        """How many bytes, elements or entries it has at most."""
+        return UNKNOWN_SIZE if self.name in _WITHOUT_BOUND else 1
 
 
 class Fields(Static):

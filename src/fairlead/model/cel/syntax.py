@@ -44,7 +44,7 @@ class Index(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Call(Node):
+class FunctionCall(Node):
     """A function, or a method where there is a target. Operators that are no words of their own are not calls."""
 
     name: str
@@ -129,7 +129,9 @@ class Loop(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Bind(Node):
+class LocalName(Node):
+    """`cel.bind(name, value, body)`."""
+
     name: str
     value: Node
     body: Node
@@ -152,7 +154,7 @@ def children(node: Node) -> tuple[Node, ...]:
             return (node.operand,)
         case Index():
             return node.operand, node.index
-        case Call():
+        case FunctionCall():
             return node.arguments if node.target is None else (node.target, *node.arguments)
         case ListOf():
             return node.items
@@ -168,7 +170,7 @@ def children(node: Node) -> tuple[Node, ...]:
             return node.left, node.right
         case Loop():
             return (node.target, node.body) if node.filter is None else (node.target, node.filter, node.body)
-        case Bind():
+        case LocalName():
             return node.value, node.body
         case OptionalMap():
             return node.target, node.body

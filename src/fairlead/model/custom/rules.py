@@ -16,7 +16,7 @@ from fairlead.model.apply.equal import same
 from fairlead.model.cel.errors import EvaluationError, ExpressionError
 from fairlead.model.cel.library.standard import timestamp_of
 from fairlead.model.cel.program import Budget, Program, compile_expression
-from fairlead.model.cel.static import DYN, OPTIONAL, STRING, Static
+from fairlead.model.cel.static import DYN, OPTIONAL, STRING, UNKNOWN_SIZE, Static
 from fairlead.model.cel.values import NONE, Duration, KeyedList, OptionalValue, SetList
 from fairlead.model.custom.schema_parts import list_subschemas
 from fairlead.model.kind import Json
@@ -41,6 +41,10 @@ _FORMATS = {
     "date": "google.protobuf.Timestamp",
     "duration": "google.protobuf.Duration",
 }
+_LETTER_BYTES = 4  # at most, of one that maxLength counts
+_BYTES_MIN = {"object": 2, "array": 2, "string": 2, "boolean": 4, "integer": 1, "number": 1}
+_FORMAT_BYTES_MIN = {"duration": 3, "date": 12, "date-time": 21}
+_TIME_BYTES = 32
 _ABSENT: Any = object()
 
 
@@ -83,6 +87,19 @@ class SchemaStatic(Static):
             return DYN
         return None
 
+    @property
+    def is_map(self) -> bool:
+        return self._node.values is not None
+
+    @property
+    def size_max(self) -> int:
+        return _size_max(self._node, self.name)
+
+    @property
+    def bytes_min(self) -> int:
+        """How much of a request a value of it takes at least."""
+        return _bytes_min(self._node)
+
     def element(self) -> Static:
         below = self._node.items if self._node.items is not None else self._node.values
         return SchemaStatic(below) if below is not None else DYN
@@ -94,6 +111,38 @@ def _type_name(node: SchemaNode) -> str:
     if node.types[0] == "string" and node.format in _FORMATS:
         return _FORMATS[node.format]
     return _NAMES.get(node.types[0], "dyn")
+
+
+def _size_max(node: SchemaNode, name: str) -> int:
+    if name == "list":
+        of_items = _bytes_min(node.items) if node.items is not None else 0
+        return node.max_items if node.max_items is not None else UNKNOWN_SIZE // (of_items + 1)
+    if name == "map":
+        if node.values is None:
+            return 0
+        most = node.max_properties
+        return most if most is not None else UNKNOWN_SIZE // (_bytes_min(node.values) + 6)
+    if name == "string":
+        if node.max_length is not None:
+            return node.max_length * _LETTER_BYTES
+        return max(len(str(each).encode()) for each in node.enum) if node.enum else UNKNOWN_SIZE
+    return UNKNOWN_SIZE if name == "dyn" else _TIME_BYTES if name in _FORMATS.values() else 0
+
+
+def _bytes_min(node: SchemaNode) -> int:
+    """As JSON; of an object, with what is required and has no default."""
+    if node.properties:
+        required = [(name, node.properties[name]) for name in node.required if name in node.properties]
+        return 2 + sum(len(name) + 4 + _bytes_min(each) for name, each in required if not each.has_default)
+    if node.types == ("string",) and node.format in _FORMAT_BYTES_MIN:
+        return _FORMAT_BYTES_MIN[node.format]
+    return _BYTES_MIN.get(node.types[0], 1) if len(node.types) == 1 else 1
+
+
+def scope_of(node: SchemaNode, optional_old: bool) -> dict[str, Static]:
+    """What a rule of this schema may refer to."""
+    own = SchemaStatic(node)
+    return {"self": own, "oldSelf": OPTIONAL if optional_old else own}
 
 
 def rules_of(schema: Json, node: SchemaNode) -> tuple[Rule, ...]:
@@ -110,8 +159,7 @@ def _text(given: Any, name: str) -> str:
 
 def _rule(given: Any, node: SchemaNode) -> Rule:
     text, optional = _text(given, "rule"), isinstance(given, dict) and bool(given.get("optionalOldSelf"))
-    own = SchemaStatic(node)
-    scope = {"self": own, "oldSelf": OPTIONAL if optional else own}
+    scope = scope_of(node, optional)
     program = told = None
     wrong = ""
     try:

@@ -111,6 +111,10 @@ class SchemaNode:
             each is not None and each.rules_below for each in below
         )
 
+    @property
+    def has_default(self) -> bool:
+        return self.default is not MISSING
+
 
 Known = dict[tuple[tuple[str, Any], ...], SchemaNode]
 _FOR_PEOPLE = frozenset({"description", "title", "example", "externalDocs"})

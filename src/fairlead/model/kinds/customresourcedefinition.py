@@ -13,6 +13,7 @@ from fairlead.model.custom.columns import COLUMN_FORMATS, COLUMN_TYPES
 from fairlead.model.custom.definition import ESTABLISHED, is_true
 from fairlead.model.custom.jsonpath import JsonPath, PathError, simple_path
 from fairlead.model.custom.judging import check_schema
+from fairlead.model.custom.rule_costs import check_costs
 from fairlead.model.kind import Cell, Column, Json, Kind
 from fairlead.model.kinds.workload import part
 from fairlead.model.metadata import validate_immutable
@@ -225,6 +226,16 @@ def _validate_selectable(schema: Json, fields: list[Json], at: str, problems: Pr
             problems.invalid(where, path, text)
 
 
+def _check_costs(new: Json, old: Json | None, problems: Problems) -> None:
+    """Of schemas that are new: what is stored was judged when it came there."""
+    before = [part(each, "schema") for each in part(old or {}, "spec").get("versions") or ()]
+    for index, version in enumerate(part(new, "spec").get("versions") or ()):
+        schema = part(version, "schema")
+        if schema.get("openAPIV3Schema") and schema not in before:
+            path = f"spec.versions[{index}].schema.openAPIV3Schema"
+            check_costs(schema["openAPIV3Schema"], path, problems)
+
+
 def _validate_update(new: Json, old: Json, problems: Problems) -> None:
     spec, before = part(new, "spec"), part(old, "spec")
     if is_true(old, ESTABLISHED):
@@ -262,4 +273,5 @@ KIND = Kind(
     defaults=_defaults,
     validate=_validate,
     validate_update=_validate_update,
+    rules=_check_costs,
 )

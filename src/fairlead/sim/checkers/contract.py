@@ -18,7 +18,9 @@ from msgspec import structs
 from fairlead.model.key import Key
 from fairlead.model.kind import Json
 from fairlead.model.kinds.accessgrant import KIND as ACCESS_GRANT
-from fairlead.model.kinds.role import CLUSTER_ROLE
+from fairlead.model.kinds.certificatesigningrequest import KIND as CERTIFICATE_REQUEST
+from fairlead.model.kinds.role import CLUSTER_ROLE, ROLE
+from fairlead.model.kinds.rolebinding import CLUSTER_ROLE_BINDING, ROLE_BINDING
 from fairlead.model.marks import KEEP_REPLACEMENT, ON_RETURN, REPLACES
 from fairlead.model.service_views import ENDPOINT_SLICES, SERVICES
 from fairlead.model.views import (
@@ -69,6 +71,21 @@ class ClusterRole(View, frozen=True):
     aggregation_rule: Json | None = None
 
 
+class RoleBinding(View, frozen=True):
+    """Who has which role."""
+
+    metadata: Meta
+    role_ref: Json
+    subjects: list[Json] | None = None
+
+
+class CertificateRequest(View, frozen=True):
+    """What was decided about it."""
+
+    metadata: Meta
+    status: Json = msgspec.field(default_factory=dict)
+
+
 class GrantSubject(View, frozen=True):
     name: str = ""
 
@@ -92,6 +109,10 @@ class AccessGrant(View, frozen=True):
 
 EVENTS = Resource("events", "v1", "Event", Event)
 ACCESS_GRANTS = Resource(ACCESS_GRANT.resource, ACCESS_GRANT.api_version, ACCESS_GRANT.kind, AccessGrant)
+_ACCESS_KINDS = (
+    (ROLE, ClusterRole), (ROLE_BINDING, RoleBinding), (CLUSTER_ROLE_BINDING, RoleBinding),
+    (CERTIFICATE_REQUEST, CertificateRequest),
+)  # fmt: skip
 CLUSTER_ROLES = Resource(CLUSTER_ROLE.resource, CLUSTER_ROLE.api_version, CLUSTER_ROLE.kind, ClusterRole)
 _TYPED: tuple[Resource[Any], ...] = (
     PODS, NODES, REPLICASETS, DEPLOYMENTS, JOBS, STATEFULSETS, DAEMONSETS, LEASES, PLACEMENT_QUOTAS, RESERVATIONS,
@@ -100,6 +121,7 @@ _TYPED: tuple[Resource[Any], ...] = (
     EVIDENCE_POLICIES,
     EVENTS,
     CLUSTER_ROLES,
+    *[Resource(kind.resource, kind.api_version, kind.kind, view) for kind, view in _ACCESS_KINDS],
     OVERRIDES,
     ACCESS_GRANTS,
     RUNBOOK_RUNS,

@@ -2,9 +2,8 @@
 
 A policy of a world says in an annotation which label it sets (`sim.fairlead.dev/sets: KEY=VALUE`), and its binding has
 its name. A pod that is created while both are there must carry that label with that value; one that is created while
-no policy sets the label must not carry it, because no template of these worlds does. A change and a deletion of a
-policy count from their own revision on: a create that was judged by the older one is judged anew. Only where a policy
-comes into force, a create that was planned before may still be committed after it; it has a few seconds.
+no policy sets the label must not carry it, because no template of these worlds does. A policy, its change and its end
+count from their own revision on: a create that was judged without is judged anew.
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ from fairlead.sim.violation import Violation
 
 SETS = "sim.fairlead.dev/sets"
 _POLICIES, _BINDINGS = policies.MUTATING.resource, bindings.MUTATING.resource
-_SETTLING_SECONDS = 5.0
 
 
 class PoliciesAreFollowed:
@@ -25,7 +23,6 @@ class PoliciesAreFollowed:
     def __init__(self) -> None:
         self._sets: dict[str, tuple[str, str]] = {}  # by policy: key and value of the label
         self._bound: dict[str, None] = {}
-        self._since: dict[str, float] = {}  # by policy: when it came into force
         self._keys: dict[str, None] = {}  # of labels that some policy has set
 
     def saw(self, sight: Sight) -> None:
@@ -38,30 +35,24 @@ class PoliciesAreFollowed:
             else:
                 self._sets[name] = (key, value)
                 self._keys[key] = None
-            self._arrange(name, sight.seconds)
         elif sight.key.resource == _BINDINGS:
             if sight.after is None:
                 self._bound.pop(name, None)
             else:
                 self._bound[name] = None
-            self._arrange(name, sight.seconds)
         elif sight.key.resource == "pods" and sight.before is None and self._keys:
             self._judge(sight)
 
-    def _arrange(self, policy: str, seconds: float) -> None:
-        if policy in self._sets and policy in self._bound:
-            self._since.setdefault(policy, seconds)
-        else:
-            self._since.pop(policy, None)
-
     def _judge(self, sight: Sight) -> None:
         labels = sight.last.metadata.labels
-        wanted = {self._sets[policy][0]: (policy, self._sets[policy][1]) for policy in self._since}
+        wanted = {
+            self._sets[policy][0]: (policy, self._sets[policy][1])
+            for policy in self._sets
+            if policy in self._bound
+        }
         for key in self._keys:
             policy, value = wanted.get(key, ("", None))
             if labels.get(key) == value:
-                continue
-            if policy and sight.seconds - self._since[policy] <= _SETTLING_SECONDS:
                 continue
             by = f"policy {policy} in force sets {value!r}" if policy else "no policy in force sets it"
             raise Violation(

@@ -8,6 +8,7 @@ from fairlead.sim.checkers.autoscaling import AmplificationBounded, NoFlapping, 
 from fairlead.sim.checkers.availability import Availability
 from fairlead.sim.checkers.bound_once import BoundOnce
 from fairlead.sim.checkers.capacity import Capacity
+from fairlead.sim.checkers.certificates import CertificatesAreApproved
 from fairlead.sim.checkers.clocks import EventsFlow, LedAtRest, SlotsRunOnce
 from fairlead.sim.checkers.collected_justly import CollectedJustly
 from fairlead.sim.checkers.contract import Checker
@@ -46,6 +47,7 @@ from fairlead.sim.checkers.releases import (
 )
 from fairlead.sim.checkers.reservations import OneReservation
 from fairlead.sim.checkers.revisions import RevisionsIncrease
+from fairlead.sim.checkers.rights import WritersHaveRights
 from fairlead.sim.checkers.roles import RolesAreGathered
 from fairlead.sim.checkers.runs import RunsKeepTheirWord
 from fairlead.sim.checkers.silence import EndsInTime, SilenceIsReal
@@ -94,6 +96,8 @@ def all_checkers(fencing: bool = True) -> tuple[Checker, ...]:
         OriginalsAreKept(),
         GrantsEnd(),
         RolesAreGathered(),
+        WritersHaveRights(),
+        CertificatesAreApproved(),
         ScalesWithinBounds(),
         AmplificationBounded(),
         NoFlapping(),

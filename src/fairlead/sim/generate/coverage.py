@@ -23,7 +23,6 @@ from fairlead.decision.effects import RETRY
 from fairlead.model.catalog import CATALOG
 from fairlead.model.kinds import (
     accessgrant,
-    certificatesigningrequest,
     changefreeze,
     flowschema,
     prioritylevelconfiguration,
@@ -32,8 +31,7 @@ from fairlead.model.kinds import (
     scheduleroverride,
     servicelevelobjective,
 )
-from fairlead.model.kinds.role import CLUSTER_ROLE, ROLE
-from fairlead.model.kinds.rolebinding import CLUSTER_ROLE_BINDING, ROLE_BINDING
+from fairlead.model.kinds.admission import bindings, policies
 from fairlead.sim import met
 from fairlead.sim.generate.swarm import all_faults
 from fairlead.sim.generate.world import generate
@@ -68,17 +66,11 @@ def drawn_actions(seeds: range) -> tuple[str, ...]:
 # What a few hundred seeds seldom meet, because few of them have machines, and fewer a node that is away for minutes and
 # comes back: the worlds `nodes` and `quota-return` are made for it.
 SELDOM = frozenset({met.actor_name("returned"), "status_again"})
-# No small world has anything that follows a load, or says what is to follow a failed rollout. None has roles, policies,
-# runbooks and overrides, for which the worlds of these names are made, nor what has to do with requests alone:
-# certificates and whose turn it is.
+# No small world has anything that follows a load, or says what is to follow a failed rollout. None has runbooks and
+# overrides, for which the worlds of these names are made, nor what has to do with requests alone: whose turn it is.
 _OTHER_KINDS = (
-    ROLE,
-    CLUSTER_ROLE,
-    ROLE_BINDING,
-    CLUSTER_ROLE_BINDING,
     accessgrant.KIND,
     changefreeze.KIND,
-    certificatesigningrequest.KIND,
     flowschema.KIND,
     prioritylevelconfiguration.KIND,
     runbook.RUNBOOK,
@@ -86,7 +78,8 @@ _OTHER_KINDS = (
     scheduleroverride.KIND,
     recordingpolicy.KIND,
     servicelevelobjective.KIND,
-    *(each for each in CATALOG if each.group == "admissionregistration.k8s.io"),
+    policies.VALIDATING,
+    bindings.VALIDATING,
 )
 ELSEWHERE = frozenset(
     {

@@ -22,6 +22,7 @@ from fairlead.sim.generate.draw import Draw
 from fairlead.sim.generate.ending import compared
 from fairlead.sim.generate.fleet import cleared, of_nodes, of_spaces
 from fairlead.sim.generate.ingredients.roster import INGREDIENTS
+from fairlead.sim.generate.ingredients.rules import RULES
 from fairlead.sim.generate.people import EDIT, MARKED, ROLL_BACK, TRIES, lane_of, make
 from fairlead.sim.generate.setting import draw_setting, machine_settings
 from fairlead.sim.generate.swarm import swarm, told
@@ -36,6 +37,7 @@ _ACTIONS = (0, 0, 1, 1, 2, 3)
 _FAULTS_UNTIL = (8.0, 15.0, 25.0)
 # What follows from these takes longer than any back-off: marks, and what is left on nodes that went, are kept a while.
 _SLOW, _SLOW_SECONDS = ("delete a node", MARKED), 200.0
+_RULED = 0.15  # the share of worlds with something that requests are judged by
 _LEASES = (8.0, 12.0, 20.0)
 _WITH_PODS = ("deployments", "replicasets", "statefulsets", "daemonsets", "jobs", "cronjobs", "pods")
 
@@ -43,7 +45,7 @@ _WITH_PODS = ("deployments", "replicasets", "statefulsets", "daemonsets", "jobs"
 def generate(seed: int) -> GeneratedWorld:
     draw = Draw(Chance(seed))
     setting = draw_setting(draw.of("setting"))
-    drawn = _things(draw, setting)
+    drawn = [*_things(draw, setting), *_rules(draw.of("rules"), setting)]
     setting = replace(setting, things=tuple(thing for _, thing in drawn))
     steps = [
         step
@@ -98,6 +100,14 @@ def _things(draw: Draw, setting: Setting) -> list[tuple[Ingredient, Thing]]:
         made = ingredient.make(draw.of(f"{ingredient.name} {number}"), so_far, f"{'abcde'[number]}{number}")
         drawn += [(ingredient, thing) for thing in made]
     return drawn
+
+
+def _rules(draw: Draw, setting: Setting) -> list[tuple[Ingredient, Thing]]:
+    """What requests are judged by, in some worlds."""
+    if setting.is_narrow or not draw.happens("rules", _RULED):
+        return []
+    chosen = draw.one_of("which", RULES)
+    return [(chosen, thing) for thing in chosen.make(draw, setting, "rule")]
 
 
 def _life(draw: Draw, ingredient: Ingredient, thing: Thing) -> list[ScenarioStep]:

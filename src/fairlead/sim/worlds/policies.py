@@ -21,8 +21,8 @@ from fairlead.sim.worlds import small
 # exceed the surge, which has nothing to do with policies.
 FAULTS = replace(small.FAULTS, request_late=0.0, incidents=(*small.FAULTS.incidents, ("server_crash", 2)))
 _DEPLOYMENTS = ("apps/v1", "deployments")
-_POLICIES = ("admissionregistration.k8s.io/v1", "mutatingadmissionpolicies")
-_BINDINGS = ("admissionregistration.k8s.io/v1", "mutatingadmissionpolicybindings")
+POLICIES = ("admissionregistration.k8s.io/v1", "mutatingadmissionpolicies")
+BINDINGS = ("admissionregistration.k8s.io/v1", "mutatingadmissionpolicybindings")
 _PODS: Json = {"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"]}
 
 
@@ -31,17 +31,17 @@ def scenario() -> Scenario:
         name="policies",
         standing=(
             small.node(),
-            create(0.2, *_POLICIES, _policy("one"), ""),
-            create(0.2, *_BINDINGS, _binding(), ""),
+            create(0.2, *POLICIES, policy("one"), ""),
+            create(0.2, *BINDINGS, binding(), ""),
             create(1.0, *_DEPLOYMENTS, small.workload("Deployment", "web", 3)),
         ),
         steps=(
             _image(5.0, "web:2"),
-            patch(6.0, *_POLICIES, "team", _policy("two"), ""),
+            patch(6.0, *POLICIES, "team", policy("two"), ""),
             _image(12.0, "web:3"),
-            delete(13.0, *_POLICIES, "team", namespace=""),
+            delete(13.0, *POLICIES, "team", namespace=""),
             _image(20.0, "web:4"),
-            create(21.0, *_POLICIES, _policy("three"), ""),
+            create(21.0, *POLICIES, policy("three"), ""),
             _image(35.0, "web:5"),
         ),
         hollow_prefix="node-",
@@ -56,7 +56,7 @@ def scenario() -> Scenario:
     )
 
 
-def _policy(team: str) -> Json:
+def policy(team: str) -> Json:
     expression = f"Object{{metadata: Object.metadata{{labels: {{'team': '{team}'}}}}}}"
     mutation = {"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": expression}}
     return {
@@ -70,7 +70,7 @@ def _policy(team: str) -> Json:
     }
 
 
-def _binding() -> Json:
+def binding() -> Json:
     return {
         "kind": "MutatingAdmissionPolicyBinding",
         "metadata": {"name": "team"},

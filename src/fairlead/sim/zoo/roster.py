@@ -195,6 +195,20 @@ SPECIMENS: tuple[Specimen, ...] = (
     Specimen(
         "policies_of_yesterday", 0, "policies", ("policies-are-followed",), "judges by what it once read"
     ),
+    Specimen(
+        "new_rules_unseen",
+        0,
+        "rules",
+        ("policies-are-followed", "writers-have-rights"),
+        "judges by what it once read",
+    ),
+    Specimen(
+        "approved_by_address",
+        0,
+        "certificates",
+        ("certificates-are-approved",),
+        "takes a right for another",
+    ),
     Specimen("late_mark_kept", 0, "late-marks", ("no-stranded-marks",), "looks at what it marked no more"),
     Specimen(
         "gathers_for_itself",

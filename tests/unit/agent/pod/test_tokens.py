@@ -186,6 +186,42 @@ def test_a_lost_answer_is_asked_for_again() -> None:
     assert len(requests(room)) == 2
 
 
+def with_another_key(room: Room) -> None:
+    """As a server is that was started again without its key."""
+    sign_in = room.api.api.sign_in
+    sign_in.accounts = room.api.desk.accounts
+    room.api.desk.accounts.__init__(room.api.store, b"another")  # type: ignore[misc]
+
+
+def test_tokens_of_a_lost_key_are_replaced_when_the_api_is_back() -> None:
+    room = room_with_account()
+    uids = [create(room, f"web-{number}") for number in range(3)]
+    room.settle()
+    assert len(requests(room)) == 3
+    room.broken = True
+    room.pass_time(60)
+    with_another_key(room)
+    room.broken = False
+    room.pass_time(60)
+    for uid in uids:
+        first, second = files(room, uid)
+        assert first != second
+        assert whose(room, second) == uid
+    assert len(requests(room)) == 6
+
+
+def test_an_api_that_is_back_with_its_key_is_asked_for_one_token() -> None:
+    room = room_with_account()
+    uids = [create(room, f"web-{number}") for number in range(3)]
+    room.settle()
+    room.broken = True
+    room.pass_time(60)
+    room.broken = False
+    room.pass_time(60)
+    assert len(requests(room)) == 4
+    assert sorted(len(files(room, uid)) for uid in uids) == [1, 1, 2]
+
+
 def kept_room() -> tuple[Room, str]:
     """A node that knows a pod from what it kept, after a restart while no API answers."""
     room = room_with_account()

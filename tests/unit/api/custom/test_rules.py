@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from fairlead.model.custom import rule_costs
 from tests.inprocess import InProcess
 from tests.unit.api.custom.definitions import CRDS, CRONTABS, Json, crontab, definition, version
 
@@ -231,12 +232,29 @@ def test_a_rule_that_cannot_be_used_is_refused_with_the_definition(spec: Json, f
     assert any(each.startswith(f"{field}: ") and why in each for each in refused(spec)), refused(spec)
 
 
-def test_a_hostile_rule_ends() -> None:
-    numbers = {"type": "array", "items": NUMBER}
-    plane = serving(ruled("self.n.all(a, self.n.all(b, self.n.all(c, a + b + c >= 0)))", n=numbers))
-    reply = plane.post(CRONTABS, made(n=list(range(500))))
+def test_a_hostile_rule_is_refused_when_it_is_written_and_ends_where_it_is_not() -> None:
+    rule = "self.n.all(a, self.n.all(b, self.n.all(c, a + b + c >= 0)))"
+    (told,) = [
+        each for each in refused(ruled(rule, n={"type": "array", "items": NUMBER})) if "spec]" in each
+    ][:1]
+    assert "estimated rule cost exceeds budget by factor of more than 100x (try simplifying the rule" in told
+    plane = serving(ruled(rule, n={"type": "array", "items": NUMBER, "maxItems": 60}))
+    reply = plane.post(CRONTABS, made(n=list(range(60))))
     assert reply[0] == 422
     assert "cost limit exceeded" in causes(reply)[0][1]
+
+
+def test_a_rule_that_is_stored_is_not_estimated_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    rule = "self.n.all(a, self.n.all(b, a + b >= 0))"
+    dear = ruled(rule, n={"type": "array", "items": NUMBER})
+    with monkeypatch.context() as patched:
+        patched.setattr(rule_costs, "RULE_COST_MAX", 1 << 62)
+        patched.setattr(rule_costs, "SCHEMA_COST_MAX", 1 << 62)
+        plane = serving(dear)
+    name = plane.get(CRDS)[1]["items"][0]["metadata"]["name"]
+    assert plane.patch(f"{CRDS}/{name}", {"metadata": {"labels": {"a": "b"}}})[0] == 200
+    changed = version(schema=_whole({**dear, "description": "another"}))
+    assert plane.patch(f"{CRDS}/{name}", {"spec": {"versions": [changed]}})[0] == 422
 
 
 def test_a_write_of_the_status_is_judged_too() -> None:

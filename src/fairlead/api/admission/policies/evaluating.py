@@ -11,20 +11,22 @@ from typing import Any
 
 from fairlead.api.access.contract import Attributes
 from fairlead.api.access.users import AUTHENTICATED, User, service_account, service_account_groups
-from fairlead.api.admission.policies.in_force import Binding, Policy
-from fairlead.api.admission.policies.matching import Asked
+from fairlead.api.admission.policies.in_force import Policy, PolicyBinding
+from fairlead.api.admission.policies.matching import WriteFacts
 from fairlead.api.attempt import Attempt
 from fairlead.api.desk import Desk
+from fairlead.api.exchanged import KINDS, scale_of
 from fairlead.api.objects import plain
 from fairlead.core import ids
+from fairlead.core.errors import ApiError, Cause, Invalid
 from fairlead.model.cel.errors import EvaluationError
-from fairlead.model.cel.library.authorizer import Answer, Authorizer, Question
+from fairlead.model.cel.library.authorizer import AccessAnswer, AccessQuestion, AuthorizerValue
 from fairlead.model.cel.program import Budget, Program
 from fairlead.model.cel.values import LazyFields, Spend
 from fairlead.model.key import Key
 from fairlead.model.kind import Json, Kind
 from fairlead.model.kinds.admission.expressions import AUTHORIZER
-from fairlead.store.contract import AtRevision, Entry
+from fairlead.store.contract import Absent, AtRevision, Entry
 
 #: bound: policies | parameters of one binding for one request | an error, which `failurePolicy` decides about
 PARAMETERS_MAX = 32
@@ -35,7 +37,6 @@ _OPERATIONS = {
     "delete": "DELETE",
     "deletecollection": "DELETE",
 }
-_SCALE = {"group": "autoscaling", "version": "v1", "kind": "Scale"}
 
 
 class RequestView:
@@ -50,41 +51,46 @@ class RequestView:
         space = attempt.read.get(Key("namespaces", "", key.namespace)) if key.namespace else None
         self.space: Json | None = plain(space)[0] if space is not None else None
         versions = (kind.version, *(each.version for each in desk.catalog if each.resource == kind.resource))
-        self.asked = Asked(
+        sent = attempt.sent
+        self.write = WriteFacts(
             kind=kind,
             versions=tuple(dict.fromkeys(versions)),
             operation=operation,
-            subresource=attempt.subresource,
+            subresource=attempt.address,
             name=key.name,
-            new=None if deletes else attempt.new,
-            old=attempt.old,
+            new=sent if sent is not None else None if deletes else attempt.new,
+            old=attempt.old if sent is None else None,
             space=((self.space or {}).get("metadata") or {}).get("labels") or {},
         )
         self._request: Json | None = None
 
-    def about(self, policy: Policy, binding: Binding) -> str:
-        """The version of the object in which they are asked; "": they are not about this request."""
-        version = policy.about.version_for(self.asked)
-        if not version or (binding.about is not None and not binding.about.version_for(self.asked)):
-            return ""
-        return version
+    def evaluations(self, policy: Policy, binding: PolicyBinding) -> Iterator[Evaluation]:
+        """One for each parameter; none where they are not about this request. Raises EvaluationError."""
+        version = policy.constraints.version_for(self.write)
+        narrowed = binding.constraints
+        if not version or (narrowed is not None and not narrowed.version_for(self.write)):
+            return
+        self.rests_on(policy.at)
+        self.rests_on(binding.at)
+        for parameter in self._parameters(policy, binding):
+            yield Evaluation(policy, self._names(version), parameter, version)
 
-    def names(self, version: str) -> dict[str, Any]:
+    def _names(self, version: str) -> dict[str, Any]:
         """What expressions see but for parameters and variables."""
         return {
-            "object": self._shown(self.asked.new, version),
-            "oldObject": self._shown(self.asked.old, version),
+            "object": self._shown(self.write.new, version),
+            "oldObject": self._shown(self.write.old, version),
             "request": self.request,
             "namespaceObject": self.space,
             AUTHORIZER: self._authorizer(),
         }
 
     def _shown(self, tree: Json | None, version: str) -> Json | None:
-        kind = self.asked.kind
-        if tree is None or (version == kind.version and self.asked.subresource != "scale"):
+        kind = self.write.kind
+        if tree is None or self.attempt.sent is not None:
             return tree
-        if self.asked.subresource == "scale":
-            return _scale(kind, tree)
+        if self.write.subresource == "scale":
+            return scale_of(kind, tree)
         return in_version(kind, tree, version)
 
     @property
@@ -94,21 +100,21 @@ class RequestView:
         return self._request
 
     def _described(self) -> Json:
-        attempt, kind, user = self.attempt, self.asked.kind, self.attempt.context.user
-        shown = {"group": kind.group, "version": kind.version, "kind": kind.kind}
-        shown = dict(_SCALE) if attempt.subresource == "scale" else shown
+        attempt, kind, user = self.attempt, self.write.kind, self.attempt.context.user
+        exchanged = KINDS.get(attempt.address, kind)
+        shown = {"group": exchanged.group, "version": exchanged.version, "kind": exchanged.kind}
         resource = {"group": kind.group, "version": kind.version, "resource": kind.plural}
         return {
             "uid": ids.uid(attempt.context.entropy),
             "kind": shown,
             "resource": resource,
-            "subResource": attempt.subresource,
+            "subResource": attempt.address,
             "requestKind": shown,
             "requestResource": resource,
-            "requestSubResource": attempt.subresource,
+            "requestSubResource": attempt.address,
             "name": attempt.key.name,
             "namespace": attempt.key.namespace,
-            "operation": self.asked.operation,
+            "operation": self.write.operation,
             "userInfo": {
                 "username": user.name,
                 "uid": user.uid,
@@ -119,18 +125,18 @@ class RequestView:
             "options": {},
         }
 
-    def _authorizer(self) -> Authorizer:
-        kind, attempt = self.asked.kind, self.attempt
-        about = Question(
+    def _authorizer(self) -> AuthorizerValue:
+        kind, attempt = self.write.kind, self.attempt
+        about = AccessQuestion(
             group=kind.group,
             resource=kind.plural,
-            subresource=attempt.subresource,
+            subresource=attempt.address,
             namespace=attempt.key.namespace,
             name=attempt.key.name,
         )
-        return Authorizer(self._may, about)
+        return AuthorizerValue(self._may, about)
 
-    def _may(self, asked: Question) -> Answer:
+    def _may(self, asked: AccessQuestion) -> AccessAnswer:
         verdict = self.desk.authorizer.authorize(
             Attributes(
                 user=_user_named(asked.user) if asked.user else self.attempt.context.user,
@@ -145,9 +151,9 @@ class RequestView:
                 now=self.attempt.context.now,
             )
         )
-        return Answer(verdict.allowed, verdict.reason)
+        return AccessAnswer(verdict.allowed, verdict.reason)
 
-    def parameters(self, policy: Policy, binding: Binding) -> Iterator[Json | None]:
+    def _parameters(self, policy: Policy, binding: PolicyBinding) -> Iterator[Json | None]:
         """What the policy is asked with, once for each; None: without. Raises EvaluationError."""
         wanted = binding.parameters
         if policy.param_kind is None or wanted is None:
@@ -174,7 +180,7 @@ class RequestView:
             self.rests_on(AtRevision(entry.key, entry.revision))
             yield in_version(kind, plain(entry)[0], version)
 
-    def _found(self, kind: Kind, binding: Binding) -> list[Entry]:
+    def _found(self, kind: Kind, binding: PolicyBinding) -> list[Entry]:
         wanted, read = binding.parameters, self.attempt.read
         assert wanted is not None
         if not kind.namespaced:
@@ -190,7 +196,10 @@ class RequestView:
                     "cannot use namespaced paramRef in policy binding that matches cluster-scoped resources"
                 )
         if wanted.name:
-            entry = read.get(Key(kind.resource, namespace, wanted.name))
+            key = Key(kind.resource, namespace, wanted.name)
+            entry = read.get(key)
+            if entry is None:
+                self.rests_on(Absent(key))
             return [entry] if entry is not None else []
         selector = wanted.selector
         assert selector is not None
@@ -200,7 +209,7 @@ class RequestView:
             if selector.matches((plain(each)[0]["metadata"].get("labels")) or {})
         ]
 
-    def rests_on(self, condition: AtRevision) -> None:
+    def rests_on(self, condition: AtRevision | Absent) -> None:
         """The write commits only while this is as it was."""
         if condition not in self.attempt.preconditions:
             self.attempt.preconditions.append(condition)
@@ -209,8 +218,11 @@ class RequestView:
 class Evaluation:
     """One policy with one parameter: what it sees, and what it may still cost."""
 
-    def __init__(self, policy: Policy, names: Mapping[str, Any], parameter: Json | None) -> None:
+    def __init__(
+        self, policy: Policy, names: Mapping[str, Any], parameter: Json | None, version: str
+    ) -> None:
         self.policy = policy
+        self.version = version  # in which the object is shown
         self.budget = Budget()
         self.names: dict[str, Any] = {**names, "variables": _Variables(self)}
         if policy.param_kind is not None:
@@ -271,20 +283,31 @@ def in_version(kind: Kind, tree: Json, version: str) -> Json:
     return {**tree, "apiVersion": api_version}
 
 
-def _scale(kind: Kind, tree: Json) -> Json:
-    """What a write to the scale is about, which says no more than a number."""
-    assert kind.scale is not None
-    value: Any = tree
-    for step in kind.scale.spec_replicas:
-        value = value.get(step) if isinstance(value, dict) else None
-    return {
-        "apiVersion": "autoscaling/v1",
-        "kind": "Scale",
-        "metadata": tree["metadata"],
-        "spec": {"replicas": value or 0},
-    }
-
-
 def _user_named(name: str) -> User:
     namespace, _ = service_account(name)
     return User(name, groups=(*service_account_groups(namespace), AUTHENTICATED))
+
+
+def refusal(
+    attempt: Attempt,
+    policy: Policy,
+    binding: PolicyBinding,
+    why: str,
+    error_type: type[ApiError] = Invalid,
+) -> ApiError:
+    """What is raised where a policy does not let a request pass, in Kubernetes' words."""
+    kind, name = attempt.kind, attempt.key.name
+    message = f"{told_of(policy, binding)} denied request: {why}"
+    error = error_type(
+        f'{kind.resource} "{name}" is forbidden: {message}',
+        causes=(Cause("", message),),
+        group=kind.group,
+        kind=kind.plural,
+        name=name,
+    )
+    error.policies = (f"{policy.name}: refused ({binding.name})", *attempt.policies)
+    return error
+
+
+def told_of(policy: Policy, binding: PolicyBinding) -> str:
+    return f"{policy.kind} '{policy.name}' with binding '{binding.name}'"

@@ -24,6 +24,7 @@ from fairlead.store.contract import DELETED, AtRevision, CommittedChange, Entry,
 from fairlead.store.damage import is_stand_in
 
 VALIDATING, MUTATING = policies.VALIDATING.resource, policies.MUTATING.resource
+_KINDS = {each.resource: each.kind for each in (policies.VALIDATING, policies.MUTATING)}
 _BINDINGS = {bindings.VALIDATING.resource: VALIDATING, bindings.MUTATING.resource: MUTATING}
 RESOURCES = frozenset({VALIDATING, MUTATING, *_BINDINGS})
 _CONCERNS_KEPT = 1024
@@ -39,28 +40,29 @@ class Parameters(NamedTuple):
     denies_without: bool
 
 
-class Binding(NamedTuple):
+class PolicyBinding(NamedTuple):
     name: str
     at: AtRevision
     policy: str
-    about: Constraints | None
+    constraints: Constraints | None
     parameters: Parameters | None
     actions: frozenset[str]
 
 
 class Policy(NamedTuple):
+    kind: str  # ValidatingAdmissionPolicy or MutatingAdmissionPolicy
     name: str
     at: AtRevision
-    about: Constraints
+    constraints: Constraints
     fails: bool  # where an expression has no value
     param_kind: tuple[str, str, str] | None  # group, version, kind
     compiled: Compiled
     again: bool  # a policy that changes: asked once more if another has changed the object after it
 
 
-class Bound(NamedTuple):
+class BoundPolicy(NamedTuple):
     policy: Policy
-    bindings: tuple[Binding, ...]
+    bindings: tuple[PolicyBinding, ...]
 
 
 class Policies:
@@ -70,10 +72,10 @@ class Policies:
 
     def __init__(self) -> None:
         self._policies: dict[str, dict[str, Policy]] = {VALIDATING: {}, MUTATING: {}}
-        self._bindings: dict[str, dict[str, Binding]] = {VALIDATING: {}, MUTATING: {}}
-        self._concerns: BoundedDict[str, bool] = BoundedDict(_CONCERNS_KEPT)
-        self.validating: tuple[Bound, ...] = ()
-        self.mutating: tuple[Bound, ...] = ()
+        self._bindings: dict[str, dict[str, PolicyBinding]] = {VALIDATING: {}, MUTATING: {}}
+        self._concerns: BoundedDict[tuple[str, str], bool] = BoundedDict(_CONCERNS_KEPT)
+        self.validating: tuple[BoundPolicy, ...] = ()
+        self.mutating: tuple[BoundPolicy, ...] = ()
         self.active = False
 
     def learn(self, read: Reader) -> list[str]:
@@ -101,13 +103,16 @@ class Policies:
             self._arrange()
         return troubles
 
-    def concern(self, kind: Kind) -> bool:
-        """Whether any may have something to say to a write of this kind."""
-        known = self._concerns.get(kind.resource)
+    def concern(self, kind: Kind, subresource: str = "") -> bool:
+        """Whether any may have something to say to a write of this kind at this address."""
+        address = kind.resource, subresource
+        known = self._concerns.get(address)
         if known is None:
             bound = (*self.validating, *self.mutating)
-            known = kind.resource not in RESOURCES and any(each.policy.about.names(kind) for each in bound)
-            self._concerns.keep(kind.resource, known)
+            known = kind.resource not in RESOURCES and any(
+                each.policy.constraints.may_match(kind, subresource) for each in bound
+            )
+            self._concerns.keep(address, known)
         return known
 
     def _take(self, entry: Entry) -> list[str]:
@@ -123,7 +128,7 @@ class Policies:
         compiled = compile_policy(spec, problems)
         if problems:
             return [f"{key} is not in force: {problems.summary()}"]
-        self._policies[key.resource][key.name] = _policy(key.name, at, spec, compiled)
+        self._policies[key.resource][key.name] = _policy(_KINDS[key.resource], key.name, at, spec, compiled)
         return []
 
     def _forget(self, key: Key) -> None:
@@ -137,35 +142,36 @@ class Policies:
         self.validating, self.mutating = self._bound(VALIDATING), self._bound(MUTATING)
         self.active = bool(self.validating or self.mutating)
 
-    def _bound(self, resource: str) -> tuple[Bound, ...]:
-        by_policy: dict[str, list[Binding]] = {}
+    def _bound(self, resource: str) -> tuple[BoundPolicy, ...]:
+        by_policy: dict[str, list[PolicyBinding]] = {}
         for _, binding in sorted(self._bindings[resource].items()):
             by_policy.setdefault(binding.policy, []).append(binding)
         return tuple(
-            Bound(policy, tuple(by_policy[name]))
+            BoundPolicy(policy, tuple(by_policy[name]))
             for name, policy in sorted(self._policies[resource].items())
             if name in by_policy
         )
 
 
-def _policy(name: str, at: AtRevision, spec: Json, compiled: Compiled) -> Policy:
-    kind = spec.get("paramKind") or {}
-    group, slash, version = (kind.get("apiVersion") or "").partition("/")
+def _policy(kind: str, name: str, at: AtRevision, spec: Json, compiled: Compiled) -> Policy:
+    param_kind = spec.get("paramKind") or {}
+    group, slash, version = (param_kind.get("apiVersion") or "").partition("/")
     if not slash:
         group, version = "", group
     return Policy(
+        kind=kind,
         name=name,
         at=at,
-        about=constraints_of(spec.get("matchConstraints") or {}),
+        constraints=constraints_of(spec.get("matchConstraints") or {}),
         fails=(spec.get("failurePolicy") or "Fail") == "Fail",
-        param_kind=(group, version, kind.get("kind") or "") if kind else None,
+        param_kind=(group, version, param_kind.get("kind") or "") if param_kind else None,
         compiled=compiled,
         again=spec.get("reinvocationPolicy") == "IfNeeded",
     )
 
 
-def _binding(name: str, at: AtRevision, spec: Json) -> Binding:
-    about, reference = spec.get("matchResources"), spec.get("paramRef")
+def _binding(name: str, at: AtRevision, spec: Json) -> PolicyBinding:
+    matched, reference = spec.get("matchResources"), spec.get("paramRef")
     parameters = None
     if reference is not None:
         selector = reference.get("selector")
@@ -176,11 +182,11 @@ def _binding(name: str, at: AtRevision, spec: Json) -> Binding:
             denies_without=reference.get("parameterNotFoundAction") != "Allow",
         )
     actions: Sequence[str] = spec.get("validationActions") or ()
-    return Binding(
+    return PolicyBinding(
         name=name,
         at=at,
         policy=spec.get("policyName") or "",
-        about=constraints_of(about) if about is not None else None,
+        constraints=constraints_of(matched) if matched is not None else None,
         parameters=parameters,
         actions=frozenset(actions),
     )

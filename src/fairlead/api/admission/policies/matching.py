@@ -12,7 +12,7 @@ ALL = "*"
 _NAMESPACES = "namespaces"
 
 
-class Asked(NamedTuple):
+class WriteFacts(NamedTuple):
     """A write, as far as rules look at it."""
 
     kind: Kind
@@ -33,24 +33,22 @@ class Rule(NamedTuple):
     names: frozenset[str]
     scope: str
 
-    def names_kind(self, kind: Kind) -> bool:
-        """Whether it may be about the kind, or a subresource of it."""
-        return bool(self.groups & {ALL, kind.group}) and any(
-            each.partition("/")[0] in (ALL, kind.plural) for each in self.resources
-        )
+    def may_match(self, kind: Kind, subresource: str) -> bool:
+        """Whether it may be about writes at this address."""
+        return bool(self.groups & {ALL, kind.group}) and self._names(kind.plural, subresource)
 
-    def version_for(self, asked: Asked, exact: bool) -> str:
+    def version_for(self, write: WriteFacts, exact: bool) -> str:
         """In which version of the object the rule is about the request; "": it is not."""
-        kind = asked.kind
-        if not (self.operations & {ALL, asked.operation} and self.groups & {ALL, kind.group}):
+        kind = write.kind
+        if not (self.operations & {ALL, write.operation} and self.groups & {ALL, kind.group}):
             return ""
         if self.scope not in ("", ALL) and (self.scope == "Namespaced") is not kind.namespaced:
             return ""
-        if not self._names(kind.plural, asked.subresource) or (self.names and asked.name not in self.names):
+        if not self._names(kind.plural, write.subresource) or (self.names and write.name not in self.names):
             return ""
         if self.versions & {ALL, kind.version}:
             return kind.version
-        return "" if exact else next((each for each in asked.versions if each in self.versions), "")
+        return "" if exact else next((each for each in write.versions if each in self.versions), "")
 
     def _names(self, plural: str, subresource: str) -> bool:
         if not subresource:
@@ -65,33 +63,33 @@ class Constraints(NamedTuple):
     space: LabelMatcher
     labels: LabelMatcher
 
-    def names(self, kind: Kind) -> bool:
-        return any(rule.names_kind(kind) for rule in self.rules)
+    def may_match(self, kind: Kind, subresource: str) -> bool:
+        return any(rule.may_match(kind, subresource) for rule in self.rules)
 
-    def version_for(self, asked: Asked) -> str:
+    def version_for(self, write: WriteFacts) -> str:
         """In which version of the object they are about the request; "": they are not."""
-        if not self._selects(asked):
+        if not self._selects(write):
             return ""
-        if any(rule.version_for(asked, self.exact) for rule in self.excluded):
+        if any(rule.version_for(write, self.exact) for rule in self.excluded):
             return ""
         if not self.rules:
-            return asked.kind.version
-        return next((found for rule in self.rules if (found := rule.version_for(asked, self.exact))), "")
+            return write.kind.version
+        return next((found for rule in self.rules if (found := rule.version_for(write, self.exact))), "")
 
-    def _selects(self, asked: Asked) -> bool:
+    def _selects(self, write: WriteFacts) -> bool:
         if self.space:
-            if asked.kind.resource == _NAMESPACES:
-                if not _any_labelled(self.space, asked):
+            if write.kind.resource == _NAMESPACES:
+                if not _any_labelled(self.space, write):
                     return False
-            elif asked.kind.namespaced and not self.space.matches(asked.space or {}):
+            elif write.kind.namespaced and not self.space.matches(write.space or {}):
                 return False
-        return not self.labels or _any_labelled(self.labels, asked)
+        return not self.labels or _any_labelled(self.labels, write)
 
 
-def _any_labelled(selector: LabelMatcher, asked: Asked) -> bool:
+def _any_labelled(selector: LabelMatcher, write: WriteFacts) -> bool:
     return any(
         selector.matches((each.get("metadata") or {}).get("labels") or {})
-        for each in (asked.new, asked.old)
+        for each in (write.new, write.old)
         if each is not None
     )
 

@@ -11,15 +11,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from fairlead.api import body
-from fairlead.api.admission.policies.evaluating import Evaluation, RequestView, in_version
+from fairlead.api.admission.policies.evaluating import Evaluation, RequestView, in_version, refusal
 from fairlead.api.admission.policies.exempt import is_exempt
-from fairlead.api.admission.policies.in_force import Binding, Bound, Policy
+from fairlead.api.admission.policies.in_force import BoundPolicy
 from fairlead.api.apply.managing import encoded_entries, stored_entries
 from fairlead.api.apply.ownable import keep_ownable_changes
 from fairlead.api.attempt import Attempt
 from fairlead.api.desk import Desk
+from fairlead.api.exchanged import KINDS, SCALE, set_replicas
 from fairlead.core import codec
-from fairlead.core.errors import ApiError, Cause, Invalid
+from fairlead.core.errors import ApiError
 from fairlead.core.times import timestamp
 from fairlead.model.apply.elements import UndecodableError
 from fairlead.model.apply.managers import UPDATE, Who, record_update
@@ -45,9 +46,10 @@ def manager_name(policy: str) -> str:
 
 def mutate(desk: Desk, attempt: Attempt) -> None:
     """Changes `attempt.new` in place, and who owns what of it."""
-    if not desk.policies.mutating or not desk.policies.concern(attempt.kind) or is_exempt(attempt):
+    policies = desk.policies
+    if not policies.mutating or not policies.concern(attempt.kind, attempt.address) or is_exempt(attempt):
         return
-    if attempt.subresource == "scale" or attempt.verb == "delete":
+    if attempt.verb == "delete":
         return
     changed_at = [_ask(desk, attempt, bound) for bound in desk.policies.mutating]
     for place, bound in enumerate(desk.policies.mutating):
@@ -55,53 +57,54 @@ def mutate(desk: Desk, attempt: Attempt) -> None:
             _ask(desk, attempt, bound)
 
 
-def _ask(desk: Desk, attempt: Attempt, bound: Bound) -> bool:
+def _ask(desk: Desk, attempt: Attempt, bound: BoundPolicy) -> bool:
     """Whether the policy has changed the object, through any of its bindings."""
     policy, changed = bound.policy, False
     for binding in bound.bindings:
         view = RequestView(desk, attempt)  # each sees what those before it have made
-        version = view.about(policy, binding)
-        if not version:
-            continue
-        view.rests_on(policy.at)
-        view.rests_on(binding.at)
         try:
-            for parameter in view.parameters(policy, binding):
-                changed |= _change(desk, attempt, Evaluation(policy, view.names(version), parameter), version)
+            for evaluation in view.evaluations(policy, binding):
+                changed |= _change(desk, attempt, evaluation)
         except EvaluationError as error:
             if policy.fails:
-                raise _refusal(attempt, policy, binding, str(error)) from None
+                raise refusal(attempt, policy, binding, str(error)) from None
     return changed
 
 
-def _change(desk: Desk, attempt: Attempt, evaluation: Evaluation, version: str) -> bool:
+def _change(desk: Desk, attempt: Attempt, evaluation: Evaluation) -> bool:
     if not evaluation.is_meant():
         return False
-    kind, before = attempt.kind, attempt.new
-    assert before is not None
-    names = evaluation.names
-    tree: Json = codec.clone(names["object"])
+    names, version = evaluation.names, evaluation.version
+    kind = KINDS.get(attempt.address, attempt.kind)
+    shown: Json = names["object"]
+    tree: Json = codec.clone(shown)
     for mutation in evaluation.policy.compiled.mutations:
         names["object"] = tree
-        tree = _mutated(desk, kind, evaluation, mutation, version)
+        tree = _mutated(desk, kind, evaluation, mutation)
     after = _back(kind, tree, version)
+    before = shown if kind is not attempt.kind else attempt.new
+    assert before is not None
     _check_identity(before, after)
     _fit(desk, kind, after)
     if attempt.subresource == "status":
         after = _within_status(kind, before, after)
     if after == before:
         return False
-    _own(desk, attempt, before, after, evaluation.policy.name)
-    before.clear()
-    before.update(after)
-    kind.defaults(before)
+    if attempt.sent is not None:
+        _replace(attempt.sent, after)
+    elif kind is SCALE:
+        _scale(desk, attempt, after, evaluation.policy.name)
+    else:
+        _own(desk, attempt, before, after, evaluation.policy.name)
+        _replace(before, after)
+        kind.defaults(before)
     told = f"{evaluation.policy.name}: changed"
     if told not in attempt.policies:
         attempt.policies.append(told)
     return True
 
 
-def _mutated(desk: Desk, kind: Kind, evaluation: Evaluation, mutation: Mutation, version: str) -> Json:
+def _mutated(desk: Desk, kind: Kind, evaluation: Evaluation, mutation: Mutation) -> Json:
     value = evaluation.run(mutation.program)
     tree: Json = evaluation.names["object"]
     try:
@@ -111,13 +114,27 @@ def _mutated(desk: Desk, kind: Kind, evaluation: Evaluation, mutation: Mutation,
             return json_patch(tree, [_operation(each) for each in value])
         if not isinstance(value, Made) or value.name != "Object":
             raise EvaluationError("must be an Object{...}")
-        rule = desk.managing.rule(desk.tables, _kind_in(desk, kind, version))
+        rule = desk.managing.rule(desk.tables, _kind_in(desk, kind, evaluation.version))
         config = _plain(value, "Object")
         check_configuration(rule, config)
         _check_not_atomic(rule, config, "")
         return merge(rule, tree, config)  # type: ignore[no-any-return]
     except (ApiError, UndecodableError, EvaluationError) as error:
         raise EvaluationError(f"expression '{mutation.program.text}' resulted in error: {error}") from None
+
+
+def _replace(tree: Json, after: Json) -> None:
+    tree.clear()
+    tree.update(after)
+
+
+def _scale(desk: Desk, attempt: Attempt, scale: Json, policy: str) -> None:
+    """Of a Scale no more than the number can be changed, which is the parent's."""
+    parent = attempt.new
+    assert parent is not None
+    before = codec.clone(parent)
+    set_replicas(attempt.kind, parent, (scale.get("spec") or {}).get("replicas") or 0)
+    _own(desk, attempt, before, parent, policy)
 
 
 def _kind_in(desk: Desk, kind: Kind, version: str) -> Kind:
@@ -177,10 +194,11 @@ def _check_identity(before: Json, after: Json) -> None:
         if after.get(name) != before.get(name):
             raise EvaluationError(f"{name} may not be changed")
     metadata = after.get("metadata")
-    if not isinstance(metadata, dict):
+    if not isinstance(metadata, dict) and "metadata" in before:
         raise EvaluationError("metadata may not be removed")
+    kept = before.get("metadata") or {}
     for name in _KEPT:
-        if metadata.get(name) != before["metadata"].get(name):
+        if (metadata or {}).get(name) != kept.get(name):
             raise EvaluationError(f"metadata.{name} may not be changed")
 
 
@@ -215,17 +233,3 @@ def _own(desk: Desk, attempt: Attempt, before: Json, after: Json, policy: str) -
         who = Who(manager_name(policy), UPDATE, kind.api_version, attempt.subresource)
         now = timestamp(attempt.context.now)
         attempt.managed = encoded_entries(record_update(stored_entries(attempt.managed), found, who, now))
-
-
-def _refusal(attempt: Attempt, policy: Policy, binding: Binding, why: str) -> ApiError:
-    kind, name = attempt.kind, attempt.key.name
-    message = f"MutatingAdmissionPolicy '{policy.name}' with binding '{binding.name}' denied request: {why}"
-    error = Invalid(
-        f'{kind.resource} "{name}" is forbidden: {message}',
-        causes=(Cause("", message),),
-        group=kind.group,
-        kind=kind.plural,
-        name=name,
-    )
-    error.policies = (f"{policy.name}: refused ({binding.name})", *attempt.policies)
-    return error

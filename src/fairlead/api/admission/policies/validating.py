@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from fairlead.api.admission.policies.evaluating import Evaluation, RequestView
+from fairlead.api.admission.policies.evaluating import Evaluation, RequestView, refusal, told_of
 from fairlead.api.admission.policies.exempt import is_exempt
-from fairlead.api.admission.policies.in_force import Binding, Policy
+from fairlead.api.admission.policies.in_force import Policy, PolicyBinding
 from fairlead.api.attempt import Attempt
 from fairlead.api.desk import Desk
-from fairlead.core.errors import ApiError, Cause, Forbidden, Invalid, TooLarge, Unauthorized
+from fairlead.core.errors import ApiError, Forbidden, Invalid, TooLarge, Unauthorized
 from fairlead.model.cel.errors import EvaluationError
 from fairlead.model.kinds.admission.expressions import Validation
 
@@ -28,18 +28,15 @@ class Failure(NamedTuple):
     """One thing that a policy has against a request."""
 
     policy: Policy
-    binding: Binding
+    binding: PolicyBinding
     message: str
     reason: str = "Invalid"
-
-    @property
-    def named(self) -> str:
-        return f"ValidatingAdmissionPolicy '{self.policy.name}' with binding '{self.binding.name}'"
 
 
 def validate(desk: Desk, attempt: Attempt) -> None:
     """Raises what the first policy that denies it says; warnings and what audit is told go to the attempt."""
-    if not desk.policies.validating or not desk.policies.concern(attempt.kind) or is_exempt(attempt):
+    policies = desk.policies
+    if not policies.validating or not policies.concern(attempt.kind, attempt.address) or is_exempt(attempt):
         return
     view = RequestView(desk, attempt)
     denied: Failure | None = None
@@ -48,32 +45,28 @@ def validate(desk: Desk, attempt: Attempt) -> None:
         if "Deny" in actions:
             denied = denied or failure
         if "Warn" in actions:
-            attempt.warnings.append(f"Validation failed for {failure.named}: {failure.message}")
+            attempt.warnings.append(
+                f"Validation failed for {told_of(failure.policy, failure.binding)}: {failure.message}"
+            )
         if "Audit" in actions or "Warn" in actions:
             attempt.policies.append(f"{failure.policy.name}: would have refused ({failure.binding.name})")
     if denied is not None:
-        raise _refusal(attempt, denied)
+        raise refusal(attempt, denied.policy, denied.binding, denied.message, _ERRORS[denied.reason])
 
 
 def _failures(desk: Desk, view: RequestView) -> Iterator[Failure]:
     for policy, bindings in desk.policies.validating:
         for binding in bindings:
-            version = view.about(policy, binding)
-            if not version:
-                continue
-            view.rests_on(policy.at)
-            view.rests_on(binding.at)
             try:
-                for parameter in view.parameters(policy, binding):
-                    yield from _asked(
-                        policy, binding, Evaluation(policy, view.names(version), parameter), view
-                    )
+                for evaluation in view.evaluations(policy, binding):
+                    yield from _found_by(evaluation, binding, view)
             except EvaluationError as error:
                 if policy.fails:
                     yield Failure(policy, binding, f"failed to configure binding: {error}")
 
 
-def _asked(policy: Policy, binding: Binding, evaluation: Evaluation, view: RequestView) -> Iterator[Failure]:
+def _found_by(evaluation: Evaluation, binding: PolicyBinding, view: RequestView) -> Iterator[Failure]:
+    policy = evaluation.policy
     try:
         if not evaluation.is_meant():
             return
@@ -113,17 +106,3 @@ def _annotate(policy: Policy, evaluation: Evaluation, attempt: Attempt) -> None:
         if isinstance(value, str) and value.strip():
             shown = _WITHHELD if attempt.kind.sensitive else value.strip()[:_ANNOTATION_BYTES_MAX]
             attempt.annotations[f"{policy.name}/{key}"] = shown
-
-
-def _refusal(attempt: Attempt, failure: Failure) -> ApiError:
-    kind, name = attempt.kind, attempt.key.name
-    message = f"{failure.named} denied request: {failure.message}"
-    error = _ERRORS[failure.reason](
-        f'{kind.resource} "{name}" is forbidden: {message}',
-        causes=(Cause("", message),),
-        group=kind.group,
-        kind=kind.plural,
-        name=name,
-    )
-    error.policies = (f"{failure.policy.name}: refused ({failure.binding.name})", *attempt.policies)
-    return error

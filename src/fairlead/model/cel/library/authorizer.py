@@ -18,7 +18,7 @@ CHECK_COST = 3_000
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class AccessQuestion:
     """What is asked: about a resource, or about a path."""
 
     user: str = ""  # of a service account, where it is not the user of the request
@@ -32,19 +32,19 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class AccessAnswer:
     allowed: bool
     reason: str
 
 
-Ask = Callable[[Question], Answer]
+Ask = Callable[[AccessQuestion], AccessAnswer]
 
 
 @dataclass(frozen=True, slots=True)
-class Authorizer(Opaque):
+class AuthorizerValue(Opaque):
     ask: Ask
-    request: Question
-    question: Question = Question()
+    request: AccessQuestion
+    question: AccessQuestion = AccessQuestion()
     stage: str = "Authorizer"  # Authorizer, PathCheck, GroupCheck, ResourceCheck
 
     def has(self, name: str) -> bool:
@@ -57,12 +57,12 @@ class Authorizer(Opaque):
 
 
 @dataclass(frozen=True, slots=True)
-class Decision(Opaque):
-    answer: Answer
+class AuthorizerDecision(Opaque):
+    answer: AccessAnswer
 
 
-def _stage(name: str, value: Any, stage: str, *arguments: Any) -> Authorizer:
-    if not isinstance(value, Authorizer) or value.stage != stage:
+def _stage(name: str, value: Any, stage: str, *arguments: Any) -> AuthorizerValue:
+    if not isinstance(value, AuthorizerValue) or value.stage != stage:
         raise no_overload(name, value, *arguments)
     for each in arguments:
         if type(each) is not str:
@@ -70,52 +70,52 @@ def _stage(name: str, value: Any, stage: str, *arguments: Any) -> Authorizer:
     return value
 
 
-def _next(value: Authorizer, stage: str, **asked: str) -> Authorizer:
+def _next(value: AuthorizerValue, stage: str, **asked: str) -> AuthorizerValue:
     return replace(value, stage=stage, question=replace(value.question, **asked))
 
 
-def _account(spend: Spend, value: Any, namespace: Any, name: Any) -> Authorizer:
+def _account(spend: Spend, value: Any, namespace: Any, name: Any) -> AuthorizerValue:
     found = _stage("serviceAccount", value, "Authorizer", namespace, name)
     return _next(found, "Authorizer", user=f"system:serviceaccount:{namespace}:{name}")
 
 
-def _path(spend: Spend, value: Any, path: Any) -> Authorizer:
+def _path(spend: Spend, value: Any, path: Any) -> AuthorizerValue:
     return _next(_stage("path", value, "Authorizer", path), "PathCheck", path=path)
 
 
-def _group(spend: Spend, value: Any, group: Any) -> Authorizer:
+def _group(spend: Spend, value: Any, group: Any) -> AuthorizerValue:
     return _next(_stage("group", value, "Authorizer", group), "GroupCheck", group=group)
 
 
-def _resource(spend: Spend, value: Any, resource: Any) -> Authorizer:
+def _resource(spend: Spend, value: Any, resource: Any) -> AuthorizerValue:
     return _next(_stage("resource", value, "GroupCheck", resource), "ResourceCheck", resource=resource)
 
 
-def _subresource(spend: Spend, value: Any, name: Any) -> Authorizer:
+def _subresource(spend: Spend, value: Any, name: Any) -> AuthorizerValue:
     return _next(_stage("subresource", value, "ResourceCheck", name), "ResourceCheck", subresource=name)
 
 
-def _namespace(spend: Spend, value: Any, name: Any) -> Authorizer:
+def _namespace(spend: Spend, value: Any, name: Any) -> AuthorizerValue:
     return _next(_stage("namespace", value, "ResourceCheck", name), "ResourceCheck", namespace=name)
 
 
-def _name(spend: Spend, value: Any, name: Any) -> Authorizer:
+def _name(spend: Spend, value: Any, name: Any) -> AuthorizerValue:
     return _next(_stage("name", value, "ResourceCheck", name), "ResourceCheck", name=name)
 
 
-def _check(spend: Spend, value: Any, verb: Any) -> Decision:
+def _check(spend: Spend, value: Any, verb: Any) -> AuthorizerDecision:
     if (
-        not isinstance(value, Authorizer)
+        not isinstance(value, AuthorizerValue)
         or value.stage not in ("PathCheck", "ResourceCheck")
         or type(verb) is not str
     ):
         raise no_overload("check", value, verb)
     spend(CHECK_COST)
-    return Decision(value.ask(replace(value.question, verb=verb)))
+    return AuthorizerDecision(value.ask(replace(value.question, verb=verb)))
 
 
-def _decision(name: str, value: Any) -> Answer:
-    if not isinstance(value, Decision):
+def _decision(name: str, value: Any) -> AccessAnswer:
+    if not isinstance(value, AuthorizerDecision):
         raise no_overload(name, value)
     return value.answer
 

@@ -10,6 +10,7 @@ from fairlead.model.cells import AGE
 from fairlead.model.kind import Cell, Column, Json, Kind
 from fairlead.model.kinds.admission.matching import (
     fill_in,
+    validate_changes,
     validate_match,
     validate_params,
     validate_policy_name,
@@ -44,6 +45,12 @@ def _validate_validating(binding: Json, problems: Problems) -> None:
     if "Deny" in actions and "Warn" in actions:
         text = "must not contain both Deny and Warn (repeating the same validation failure information)"
         problems.invalid("spec.validationActions", actions, text)
+
+
+def _validate_mutating(binding: Json, problems: Problems) -> None:
+    _validate(binding, problems)
+    matched = part(part(binding, "spec"), "matchResources")
+    validate_changes(matched, "spec.matchResources", problems)
 
 
 def _policy(binding: Json, now: float) -> Cell:
@@ -82,5 +89,5 @@ MUTATING = Kind(
     categories=("api-extensions",),
     columns=_COLUMNS,
     defaults=_defaults,
-    validate=_validate,
+    validate=_validate_mutating,
 )

@@ -65,12 +65,20 @@ def compile_policy(spec: Json, problems: Problems) -> Compiled:
     return _Compiling(spec, problems).all()
 
 
+def find_errors(spec: Json, types: Mapping[str, Static]) -> list[tuple[str, str, ExpressionError]]:
+    """Path, text and what is wrong, of every expression that does not fit these types of what it refers to."""
+    compiling = _Compiling(spec, Problems(), types)
+    compiling.all()
+    return compiling.errors
+
+
 class _Compiling:
-    def __init__(self, spec: Json, problems: Problems) -> None:
+    def __init__(self, spec: Json, problems: Problems, types: Mapping[str, Static] | None = None) -> None:
         self._spec = spec
         self._problems = problems
+        self.errors: list[tuple[str, str, ExpressionError]] = []
         params: Mapping[str, Static] = {"params": DYN} if spec.get("paramKind") else {}
-        self._early = {**_BASE, **params, AUTHORIZER: DYN}
+        self._early = {**_BASE, **params, AUTHORIZER: DYN, **(types or {})}
         self._known: dict[str, Static] = {}
         self._scope = {**self._early, "namespaceObject": DYN, "variables": Fields(self._known)}
 
@@ -99,6 +107,7 @@ class _Compiling:
         try:
             return compile_expression(text, scope, returns, structs)
         except ExpressionError as error:
+            self.errors.append((path, text, error))
             self._problems.invalid(path, text, f"compilation failed: {error}")
             return None
 

@@ -10,6 +10,7 @@ from fairlead.model.selectors import validate_label_selector
 #: bound: policies | rules, or texts in one list of a rule, of what a policy or binding is about | 422
 RULES_MAX = 64
 _ALL = "*"
+_CHANGING = ("CREATE", "UPDATE")
 
 
 def fill_in(match: Json) -> Json:
@@ -63,6 +64,14 @@ def _validate_rule(rule: Json, path: str, problems: Problems) -> None:
     if _ALL in resources and any("/" not in each for each in resources if each != _ALL):
         text = "if '*' is present, must not specify other resources without subresources"
         problems.invalid(f"{path}.resources", resources, text)
+
+
+def validate_changes(match: Json, path: str, problems: Problems) -> None:
+    """Of a policy that changes objects: what is deleted or connected to cannot be changed. `*` means the two."""
+    for index, rule in enumerate(match.get("resourceRules") or ()):
+        for place, each in enumerate(rule.get("operations") or ()):
+            if each != _ALL and each not in _CHANGING:
+                problems.unsupported(f"{path}.resourceRules[{index}].operations[{place}]", each, _CHANGING)
 
 
 def validate_params(reference: Json, path: str, problems: Problems) -> None:

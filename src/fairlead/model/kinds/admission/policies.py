@@ -10,7 +10,12 @@ from fairlead.core.problems import Problems
 from fairlead.model.cells import AGE
 from fairlead.model.kind import Cell, Column, Json, Kind
 from fairlead.model.kinds.admission.expressions import compile_policy
-from fairlead.model.kinds.admission.matching import fill_in, validate_match, validate_param_kind
+from fairlead.model.kinds.admission.matching import (
+    fill_in,
+    validate_changes,
+    validate_match,
+    validate_param_kind,
+)
 from fairlead.model.kinds.workload import part
 
 GROUP, VERSION = "admissionregistration.k8s.io", "v1"
@@ -52,6 +57,7 @@ def _validate_mutating(policy: Json, problems: Problems) -> None:
         problems.required("spec.mutations", "mutations must be specified")
     if not spec.get("reinvocationPolicy"):
         problems.required("spec.reinvocationPolicy", "Never or IfNeeded")
+    validate_changes(part(spec, "matchConstraints"), "spec.matchConstraints", problems)
     _validate(policy, problems)
 
 
