@@ -114,6 +114,47 @@ def test_what_comes_too_fast_is_dropped_and_all_is_learned_anew(
     assert watched.monitoring.violations["revisions-increase"] == 0
 
 
+def test_who_wrote_is_read_as_far_as_it_is_looked_at(watched: Watched) -> None:
+    watched.api.post(SETTINGS, settings(100))
+    watched.run(5)
+    watched.monitoring.look(1.0)
+    for _ in range(3):
+        watched.scale(JANE, 5)
+        watched.scale(BOT, 2)
+    read: list[int] = []
+    notes = watched.api.journal.notes
+    watched.api.journal.notes = lambda *asked: [  # type: ignore[method-assign]
+        line for line in notes(*asked) if read.append(line[0]) is None
+    ]
+    monitoring._AUDIT_LINES, lines = 1, monitoring._AUDIT_LINES
+    try:
+        watched.monitoring.look(0.02)  # two of them
+        assert len(read) < 6
+        watched.monitoring.look(1.0)
+    finally:
+        monitoring._AUDIT_LINES = lines
+    (loop,) = watched.driver.plane.health.writes.loops(watched.driver.now)
+    assert loop.writers == ("bot", "jane")
+
+
+def test_who_wrote_is_known_after_some_were_dropped(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as context:
+        context.setattr(monitoring, "COMMITS_WAITING_MAX", 1)
+        watched.scale(JANE, 7)
+        watched.scale(JANE, 2)
+    assert watched.monitoring.dropped
+    watched.monitoring.look(1.0)
+    watched.monitoring.look(1.0)
+    for _ in range(3):
+        watched.scale(JANE, 5)
+        watched.scale(BOT, 2)
+    watched.monitoring.look(1.0)
+    (loop,) = watched.driver.plane.health.writes.loops(watched.driver.now)
+    assert loop.writers == ("bot", "jane")
+
+
 def test_monitors_can_be_turned_off_and_on(watched: Watched) -> None:
     watched.api.post(SETTINGS, settings(0))
     watched.run(5)
