@@ -10,6 +10,7 @@ from fairlead.api.access.users import MASTERS, User
 from fairlead.runtime.server import monitoring
 from fairlead.runtime.server.couplings import loops
 from fairlead.runtime.server.monitoring import Monitoring, decides_on
+from fairlead.store.contract import Note
 from tests.unit.api.access.test_sight import role, rule, sight_of
 from tests.unit.control.test_plane import DEPLOYMENTS, deployment
 from tests.unit.explain.asking import Asked
@@ -114,7 +115,9 @@ def test_what_comes_too_fast_is_dropped_and_all_is_learned_anew(
     assert watched.monitoring.violations["revisions-increase"] == 0
 
 
-def test_who_wrote_is_read_as_far_as_it_is_looked_at(watched: Watched) -> None:
+def test_who_wrote_is_read_as_far_as_it_is_looked_at(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
     watched.api.post(SETTINGS, settings(100))
     watched.run(5)
     watched.monitoring.look(1.0)
@@ -123,16 +126,17 @@ def test_who_wrote_is_read_as_far_as_it_is_looked_at(watched: Watched) -> None:
         watched.scale(BOT, 2)
     read: list[int] = []
     notes = watched.api.journal.notes
-    watched.api.journal.notes = lambda *asked: [  # type: ignore[method-assign]
-        line for line in notes(*asked) if read.append(line[0]) is None
-    ]
-    monitoring._AUDIT_LINES, lines = 1, monitoring._AUDIT_LINES
-    try:
-        watched.monitoring.look(0.02)  # two of them
-        assert len(read) < 6
-        watched.monitoring.look(1.0)
-    finally:
-        monitoring._AUDIT_LINES = lines
+
+    def read_notes(stream: str, after: int, limit: int) -> list[tuple[int, float, Note]]:
+        found = notes(stream, after, limit)
+        read.extend(line[0] for line in found)
+        return found
+
+    monkeypatch.setattr(watched.api.journal, "notes", read_notes)
+    monkeypatch.setattr(monitoring, "_AUDIT_LINES", 1)
+    watched.monitoring.look(0.02)  # two of them
+    assert len(read) < 6
+    watched.monitoring.look(1.0)
     (loop,) = watched.driver.plane.health.writes.loops(watched.driver.now)
     assert loop.writers == ("bot", "jane")
 
