@@ -110,6 +110,10 @@ class Kind:
     # Given where structure, defaults, validation and warnings of a spec follow from the spec alone, so that they need
     # be found only once for all that have the same: the defaults of everything else.
     beside_spec: Callable[[Json], None] | None = None
+    # Where there are texts, and times, on whose value nothing depends: of objects that differ in no others, what came
+    # of creating one comes of creating the next (`api/repeats.py`).
+    free_texts: tuple[tuple[str, ...], ...] = ()
+    free_times: tuple[tuple[str, ...], ...] = ()
     validate: Callable[[Json, Problems], None] = _anything
     validate_update: Callable[[Json, Json, Problems], None] = _any_change
     validate_status: Callable[[Json, Json, Problems], None] = _any_change

@@ -13,6 +13,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 from fairlead.core.times import timestamp
@@ -44,12 +45,10 @@ class ClockStep(NamedTuple):
         )
 
 
-_BOOT = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
-
-
-def boot_seconds() -> float:
-    """Since the machine was started, sleep included; nobody can set it."""
-    return time.clock_gettime(_BOOT)
+# Since the machine was started, sleep included; nobody can set it.
+boot_seconds: Callable[[], float] = partial(
+    time.clock_gettime, getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+)
 
 
 class Clock:
@@ -65,7 +64,9 @@ class Clock:
     def __call__(self) -> float:
         """Seconds since the epoch, as if nobody had set the wall clock since the start. In whole microseconds, as they
         are written down: a decision is run again at the very instant that its record tells."""
-        return round(self._steady() + self._anchor, 6)
+        # A number of microseconds by a million is the float nearest to their decimals, as `round(seconds, 6)` is, which
+        # goes through text and takes ten times as long: each pod asks the time eight times.
+        return round((self._steady() + self._anchor) * 1e6) / 1e6
 
     def look(self) -> ClockStep | None:
         """What was done to the wall clock since the last look."""

@@ -9,6 +9,7 @@ and audit (`acts.py`). No log line ever carries an object's values.
 from __future__ import annotations
 
 import logging
+import os
 import sys
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
@@ -23,6 +24,27 @@ TEXT, JSON = "text", "json"
 FORMS = (TEXT, JSON)
 _BYTES_MAX = 8 * 1024 * 1024
 _FILES_KEPT = 3
+
+
+class _File(RotatingFileHandler):
+    """Formats a line once and counts bytes itself: the library's own asks the file system about each line, and formats
+    it twice, which is more than all the rest of a line takes."""
+
+    _size = 0  # of what `stream` is open on
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            line = self.format(record) + "\n"
+            if self.stream is None:
+                self.stream = self._open()
+                self._size = os.fstat(self.stream.fileno()).st_size
+            self._size += len(line)
+            self.stream.write(line)
+            self.stream.flush()
+            if self._size >= self.maxBytes:
+                self.doRollover()  # the next line opens the next file
+        except (OSError, ValueError, TypeError):  # TypeError: a message that its arguments do not fit
+            self.handleError(record)
 
 
 class _JsonLines(logging.Formatter):
@@ -54,7 +76,7 @@ class _Sentences(logging.Formatter):
 def set_up(data_dir: Path, form: str = TEXT) -> None:
     """Send this process' log to the data directory, and to the terminal: warnings as sentences, or all of it."""
     path = data_dir / FILE
-    file = RotatingFileHandler(path, maxBytes=_BYTES_MAX, backupCount=_FILES_KEPT - 1, delay=True)
+    file = _File(path, maxBytes=_BYTES_MAX, backupCount=_FILES_KEPT - 1, delay=True)
     file.setFormatter(_JsonLines())
     terminal = logging.StreamHandler(sys.stderr)
     if form == JSON:
@@ -67,3 +89,6 @@ def set_up(data_dir: Path, form: str = TEXT) -> None:
     root.setLevel(logging.INFO)
     # A log that cannot be written, on a full disk, must not stop or flood the server.
     logging.raiseExceptions = False
+    # No line tells who logged it: finding out takes as long as writing it.
+    logging._srcfile = None
+    logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False

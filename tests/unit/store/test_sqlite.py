@@ -52,7 +52,8 @@ def test_it_writes_ahead_and_syncs_every_commit(path: str) -> None:
     journal = SqliteJournal(path)
     assert journal._writer.pragma("journal_mode") == "wal"
     assert journal._writer.pragma("synchronous") == 2
-    assert journal._writer.pragma("wal_autocheckpoint") == 1000
+    assert journal._writer.pragma("wal_autocheckpoint") == 500
+    assert journal._writer.pragma("page_size") == 8192
     assert journal._reader.pragma("query_only") == 1
     journal.close()
     journal.close()

@@ -42,7 +42,7 @@ def create(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply 
     same = like(request, kind, context) if not judged else None
     repeated = desk.repeats.find(same, desk.sound) if same is not None else None
     if same is not None and repeated is not None:
-        return _repeat(desk, request, kind, context, same.name, repeated)
+        return _repeat(desk, request, kind, context, same, repeated)
     level = options.field_validation(request.query)
     options.check_field_manager(request.query)
     parts = _parts(desk, request, kind) if not judged else None
@@ -55,7 +55,7 @@ def create(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply 
         body.check_identity(obj, kind.api_version, kind.kind)
         warnings = body.check_structure(desk, kind.schema, obj, level, body.json_text(request), kind)
         if warnings or level == "Ignore":
-            parts = None  # what is doubtful is judged each time
+            parts = same = None  # what is doubtful is judged each time
     metadata = obj.get("metadata") or {}
     manager = manager_of(request, context, taken_out(metadata))
     if metadata.get("resourceVersion"):
@@ -72,17 +72,17 @@ def create(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply 
         parts=parts,
         known=known,
         manager=manager,
-        same=same if parts is not None else None,
+        same=same if parts is not None or kind.free_texts else None,
     )
     return _named(asked, 0)
 
 
 def _repeat(
-    desk: Desk, request: Request, kind: Kind, context: Context, name: str, repeated: RepeatedCreate
+    desk: Desk, request: Request, kind: Kind, context: Context, same: Like, repeated: RepeatedCreate
 ) -> Plan:
     """What a create like it led to, under this name."""
-    key = key_of(kind, request.namespace, name)
-    put, absent = repeated.put(key, context), Absent(key)
+    key = key_of(kind, request.namespace, same.name)
+    put, absent = repeated.put(key, context, same.free), Absent(key)
     notes = desk.audit.accepted(context, "create", object_target(kind, key, put.uid), 201)
 
     def finish(outcome: CommitOutcome) -> Reply | Plan | Again:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from fairlead.core.problems import Problems
 from fairlead.model.cells import UNKNOWN, since
 from fairlead.model.kind import Cell, Column, Json, Kind
+from fairlead.model.marks import DECISION
 from fairlead.model.names import label_key_problems
 
 _SHORT_MAX = 128
@@ -125,6 +126,13 @@ KIND = Kind(
     ),
     generation=False,
     validate=_validate,
+    free_texts=(
+        ("involvedObject", "name"),
+        ("involvedObject", "uid"),
+        ("metadata", "annotations", DECISION),
+        ("message",),
+    ),
+    free_times=(("firstTimestamp",), ("lastTimestamp",)),
     selectable={
         "involvedObject.kind": _involved("kind"),
         "involvedObject.namespace": _involved("namespace"),

@@ -42,21 +42,29 @@ COMMITS_WAITING_MAX = 10_000
 #: bound: plane | monitors look every | -
 MONITOR_SECONDS = 0.25
 _LINES = 1000
+_AUDIT_LINES = 100
 _ORIGINS_KEPT = 20_000
 _OURS, _NODE = "system:fairlead:", "system:node:"
 _COMPONENT = "fairlead-monitors"
+_BINDING = "binding"
 _UNHEEDED = frozenset({"leases.coordination.k8s.io", "events"})
+
+
+class _Target(msgspec.Struct, frozen=True, gc=False):
+    subresource: str = ""
 
 
 class _Line(msgspec.Struct, frozen=True, gc=False):
     user: str = ""
+    object: _Target = _Target()
     request_id: str = msgspec.field(default="", name="requestId")
     decision: str = ""
     changed: tuple[str, ...] = ()
 
 
 class Origin(msgspec.Struct, frozen=True, gc=False):
-    """Who asked for a commit. `can_loop`: it changed more than a status that follows what there is."""
+    """Who asked for a commit. `can_loop`: it changed more than a status that follows what there is, and could be done
+    again, which a binding cannot."""
 
     writer: str
     decision: str
@@ -116,10 +124,10 @@ class Monitoring:
             self._drop()
             return
         most = self._learn(most)
-        if self._waiting:
-            self._read_origins()
-        for _ in range(min(most, len(self._waiting))):
-            change = self._waiting.popleft()
+        judged = [self._waiting.popleft() for _ in range(min(most, len(self._waiting)))]
+        if judged:
+            self._read_origins(judged[-1].entry.revision)
+        for change in judged:
             self.looked_at += 1
             self._judge(plane, change)
         self._read_decisions(plane, most)
@@ -127,13 +135,19 @@ class Monitoring:
     def _drop(self) -> None:
         """There are too many, or nobody is to look: from now on, not all is known."""
         self.dropped += len(self._waiting)
-        self._waiting.clear()
+        self._forget_waiting()
         self._learning, self._knows_all = None, False
+
+    def _forget_waiting(self) -> None:
+        """Nobody will ask who wrote it either: the audit log is read on from its end."""
+        if self._waiting:
+            self._waiting.clear()
+            self._audit = newest_line(self._journal, AUDIT)
 
     def _learn_all(self) -> None:
         """Begin with what there is; it is taken in like commits, a few at a time. What waits is part of it."""
         self._monitors, self._knows_all = LiveMonitors(), True
-        self._waiting.clear()
+        self._forget_waiting()
         entries = [entry for resource in sorted(WATCHED) for entry in self._reader.list(resource)]
         self._learning = iter(sorted(entries, key=lambda entry: entry.revision))
 
@@ -199,15 +213,18 @@ class Monitoring:
 
     # What the logs tell
 
-    def _read_origins(self) -> None:
-        """Of what waits: lines are written in the transaction of what they tell of, so they are all there."""
-        while True:
-            notes = self._journal.notes(AUDIT, self._audit, _LINES)
+    def _read_origins(self, revision: int) -> None:
+        """Up to this one: lines are written in the transaction of what they tell of, so they are all there. What waits
+        for a later look has its lines read then, or never."""
+        reached = 0
+        while reached < revision:
+            notes = self._journal.notes(AUDIT, self._audit, _AUDIT_LINES)
             for sequence, _, note in notes:
                 self._audit = sequence
                 if note.revision:
-                    self._origins.keep(note.revision, _origin(_line(note.body)))
-            if len(notes) < _LINES:
+                    reached = note.revision
+                    self._origins.keep(reached, _origin(_line(note.body)))
+            if len(notes) < _AUDIT_LINES:
                 return
 
     def _read_decisions(self, plane: Plane, most: int) -> None:
@@ -231,5 +248,6 @@ def decides_on(plane: Plane, writer: str, resource: str, field: str) -> bool:
 def _origin(line: _Line) -> Origin:
     ours = line.user.startswith(_OURS)
     writer = line.user.removeprefix(_OURS) if ours else "agent" if line.user.startswith(_NODE) else line.user
-    can_loop = not line.changed or not all(map(follows, map(field_of, line.changed)))
+    is_once = line.object.subresource == _BINDING
+    can_loop = not is_once and (not line.changed or not all(map(follows, map(field_of, line.changed))))
     return Origin(writer, line.decision or line.request_id, ours, can_loop)

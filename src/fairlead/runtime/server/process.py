@@ -234,7 +234,7 @@ class Server:
         self._asked = NodeConnections(loop, self._known)
         self._granting.learn_all()
         granting = asyncio.create_task(self._granting.run())
-        self._turns = Turns(loop, self._assembly.flow_control, self._store, self._clock)
+        self._turns = Turns(loop, self._assembly.flow_control, self._store, time.monotonic)
         driver.gathers = self._turns.gathers
         handler = Handler(
             host,

@@ -10,6 +10,7 @@ from fairlead.api.access.users import MASTERS, User
 from fairlead.runtime.server import monitoring
 from fairlead.runtime.server.couplings import loops
 from fairlead.runtime.server.monitoring import Monitoring, decides_on
+from fairlead.store.contract import Note
 from tests.unit.api.access.test_sight import role, rule, sight_of
 from tests.unit.control.test_plane import DEPLOYMENTS, deployment
 from tests.unit.explain.asking import Asked
@@ -112,6 +113,50 @@ def test_what_comes_too_fast_is_dropped_and_all_is_learned_anew(
     watched.monitoring.look(1.0)
     assert watched.monitoring.violations["observed-generation"] == 1
     assert watched.monitoring.violations["revisions-increase"] == 0
+
+
+def test_who_wrote_is_read_as_far_as_it_is_looked_at(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watched.api.post(SETTINGS, settings(100))
+    watched.run(5)
+    watched.monitoring.look(1.0)
+    for _ in range(3):
+        watched.scale(JANE, 5)
+        watched.scale(BOT, 2)
+    read: list[int] = []
+    notes = watched.api.journal.notes
+
+    def read_notes(stream: str, after: int, limit: int) -> list[tuple[int, float, Note]]:
+        found = notes(stream, after, limit)
+        read.extend(line[0] for line in found)
+        return found
+
+    monkeypatch.setattr(watched.api.journal, "notes", read_notes)
+    monkeypatch.setattr(monitoring, "_AUDIT_LINES", 1)
+    watched.monitoring.look(0.02)  # two of them
+    assert len(read) < 6
+    watched.monitoring.look(1.0)
+    (loop,) = watched.driver.plane.health.writes.loops(watched.driver.now)
+    assert loop.writers == ("bot", "jane")
+
+
+def test_who_wrote_is_known_after_some_were_dropped(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as context:
+        context.setattr(monitoring, "COMMITS_WAITING_MAX", 1)
+        watched.scale(JANE, 7)
+        watched.scale(JANE, 2)
+    assert watched.monitoring.dropped
+    watched.monitoring.look(1.0)
+    watched.monitoring.look(1.0)
+    for _ in range(3):
+        watched.scale(JANE, 5)
+        watched.scale(BOT, 2)
+    watched.monitoring.look(1.0)
+    (loop,) = watched.driver.plane.health.writes.loops(watched.driver.now)
+    assert loop.writers == ("bot", "jane")
 
 
 def test_monitors_can_be_turned_off_and_on(watched: Watched) -> None:
