@@ -48,10 +48,13 @@ class Behavior(NamedTuple):
     up: Rules
     down: Rules
 
+    bound_seconds: float = 0.0  # the window of the bound on amplification (`blocked.py`)
+
     @property
-    def period_seconds(self) -> int:
-        """How far back policies look."""
-        return max((each.period_seconds for each in (*self.up.policies, *self.down.policies)), default=0)
+    def remembered_seconds(self) -> float:
+        """How far back policies and that bound look."""
+        periods = (each.period_seconds for each in (*self.up.policies, *self.down.policies))
+        return max((self.bound_seconds, *periods))
 
 
 class Paced(NamedTuple):
@@ -67,6 +70,7 @@ def behavior_of(given: Json, knobs: Numbers) -> Behavior:
     return Behavior(
         _rules(up, _UP, 0.0, knobs["tolerance"]),
         _rules(down, _DOWN, knobs["downscaleStabilizationSeconds"], knobs["tolerance"]),
+        knobs["amplificationWindowSeconds"],
     )
 
 
@@ -132,7 +136,7 @@ def _fastest_up(current: int, made: Iterable[Rescaling], rules: Rules, now: floa
         return current
     proposed = []
     for policy in rules.policies:
-        start = _start(current, made, now - policy.period_seconds)
+        start = size_at(current, made, now - policy.period_seconds)
         if policy.type == "Pods":
             proposed.append(start + policy.value)
         else:
@@ -145,7 +149,7 @@ def _fastest_down(current: int, made: Iterable[Rescaling], rules: Rules, now: fl
         return current
     proposed = []
     for policy in rules.policies:
-        start = _start(current, made, now - policy.period_seconds)
+        start = size_at(current, made, now - policy.period_seconds)
         if policy.type == "Pods":
             proposed.append(start - policy.value)
         else:
@@ -153,6 +157,6 @@ def _fastest_down(current: int, made: Iterable[Rescaling], rules: Rules, now: fl
     return max(proposed) if rules.select == "Min" else min(proposed)
 
 
-def _start(current: int, made: Iterable[Rescaling], since: float) -> int:
+def size_at(current: int, made: Iterable[Rescaling], since: float) -> int:
     """How many there would be without what this autoscaler did since then."""
     return current - sum(each.after - each.before for each in made if each.at > since)
