@@ -142,7 +142,9 @@ class AmplificationBounded(_Scaling):
         placed = max([len(self._placed.get(app, ())), *recent])
         limit = ceil(placed * self._knobs["amplificationMax"])
         if placed < before and after > ceil(ago * self._knobs["amplificationPerWindowMax"]):
-            told = f"Deployment {app} was scaled from {before} to {after} within a window that began with {ago}"
+            told = (
+                f"Deployment {app} was scaled from {before} to {after} within a window that began with {ago}"
+            )
             raise Violation(self.name, f"{told}, while no more than {placed} had a node")
         if placed < before and after > limit:
             told = (
