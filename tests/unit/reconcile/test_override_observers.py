@@ -45,7 +45,9 @@ def test_proxies_have_observed_weights_once_every_node_tells_so_with_its_lease()
     assert told(world)[:2] == ("True", "NothingToFollow")
     world.add(SERVICES, "web", spec={"selector": {"app": "web"}, "ports": [{"port": 80}]})
     assert told(world) == ("False", "NotObserved", "not yet told by endpoint-slices")
-    world.mirrors.first_turns[override.metadata.uid] = {"endpoint-slices": FirstTurn("t-1", "services/default/web")}
+    world.mirrors.first_turns[override.metadata.uid] = {
+        "endpoint-slices": FirstTurn("t-1", "services/default/web")
+    }
     assert told(world)[:2] == ("True", "NothingToFollow")
     note = {"fairlead.dev/zone-weights": note_of(weights_of(override))}
     world.add(ENDPOINT_SLICES, "web-0", metadata={"annotations": note}, addressType="IPv4", endpoints=[])

@@ -231,7 +231,7 @@ def test_a_pod_that_has_its_reservation_gets_no_second_one_while_it_is_still_sho
     lay_down(world, "lend", "workload/web", allowReservedCapacityClass="recovery", reservedReplicas=2)
     world.settle((decider,))
     (made,) = world.list(RESERVATIONS)
-    used = {"kind": "Pod", "name": pod.metadata.name, "uid": pod.metadata.uid}
+    used = {"apiVersion": "v1", "kind": "Pod", "name": pod.metadata.name, "uid": pod.metadata.uid}
     status = {"phase": "Allocated", "nodeName": "node-0", "allocatedTo": used}
     world.edit_status(RESERVATIONS, made.metadata.name, status)
     world.settle((decider,))

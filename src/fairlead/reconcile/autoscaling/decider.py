@@ -327,7 +327,9 @@ def _carried_out(
     report.desired = current
     scale: ChangeScale | None = None
     if wanted.replicas != current and not pausing:
-        memory = remember_rescaling(memory, Rescaling(now, current, wanted.replicas), rules.remembered_seconds)
+        memory = remember_rescaling(
+            memory, Rescaling(now, current, wanted.replicas), rules.remembered_seconds
+        )
         scale = _scale(found, target, wanted.replicas)
         report.desired = wanted.replicas
         report.rescaled()
