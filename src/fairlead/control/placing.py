@@ -270,6 +270,8 @@ class Placer:
         much is kept of any is for the policy of records."""
         merging, recording = self._kept.merging, self._kept.recording
         key, pod, decision = attempt.key, taken.pod, self._kept.term.next_id()
+        if recording.is_off:
+            return Told((), decision)
         is_blocked = not (attempt.node or attempt.nominated or attempt.victims)
         said = said_of(attempt, taken, self.policy) if is_blocked else None
         repeats = is_blocked and merging.repeats(NAME, key, said)
