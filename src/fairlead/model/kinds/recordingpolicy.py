@@ -6,15 +6,15 @@ bytes. Without the object everything is recorded in full.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from fairlead.core.problems import Problems
-from fairlead.model.cells import AGE
 from fairlead.model.kind import Cell, Column, Json, Kind
-from fairlead.model.kinds.auditpolicy import IN_FORCE
+from fairlead.model.kinds.auditpolicy import rules_columns
 from fairlead.model.kinds.workload import part
 
 NAME = "default"  # the only RecordingPolicy there is
+RECORDS = "records"  # in its status: counts, which the server writes
 #: bound: objects | rules of a RecordingPolicy | 422
 RULES_MAX = 64
 #: bound: objects | texts in each list of a rule of a RecordingPolicy | 422
@@ -77,17 +77,13 @@ def _check_texts(given: Sequence[str], at: str, problems: Problems, *, empty: bo
             problems.required(f"{at}[{index}]", "an empty text matches nothing")
 
 
-def _in_force(policy: Json, now: float) -> Cell:
-    for each in part(policy, "status").get("conditions") or ():
-        if each.get("type") == IN_FORCE:
-            return each.get("status") or "Unknown"
-    return "Unknown"
+def _count(field: str) -> Callable[[Json, float], Cell]:
+    return lambda policy, now: int(part(part(policy, "status"), RECORDS).get(field) or 0)
 
 
-def _rules(policy: Json, now: float) -> Cell:
-    return len(part(policy, "spec").get("rules") or ())
-
-
+*_FOLLOWED, _AGE = rules_columns(
+    "Whether planes follow it.", "Rules, the first of which that matches decides."
+)
 KIND = Kind(
     group="fairlead.dev",
     version="v1",
@@ -97,9 +93,20 @@ KIND = Kind(
     schema="RecordingPolicy",
     subresources=("status",),
     columns=(
-        Column("In force", _in_force, description="Whether planes follow it."),
-        Column("Rules", _rules, "integer", description="Rules, the first of which that matches decides."),
-        AGE,
+        *_FOLLOWED,
+        Column("Kept", _count("kept"), "integer", description="Lines of decisions that are kept."),
+        Column("Bytes", _count("bytes"), "integer", description="Bytes of these."),
+        Column(
+            "Dropped", _count("dropped"), "integer", description="Lines that the budget or their age let go."
+        ),
+        Column(
+            "Merged",
+            _count("merged"),
+            "integer",
+            description="Blocked decisions merged with others.",
+            priority=1,
+        ),
+        _AGE,
     ),
     validate=_validate,
 )
