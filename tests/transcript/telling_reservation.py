@@ -157,7 +157,7 @@ def _user_of(trail: Sequence[TrailStep], intent: str) -> str:
     for step in trail:
         if step.kind == "commit":
             obj = json.loads(step.data)
-            if obj["kind"] == "Reservation" and obj["spec"]["intent"] == intent:
-                if used := obj.get("status", {}).get("allocatedTo"):
-                    return str(used["name"])
+            used = obj.get("status", {}).get("allocatedTo")
+            if obj["kind"] == "Reservation" and obj["spec"]["intent"] == intent and used:
+                return str(used["name"])
     return ""
