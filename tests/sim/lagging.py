@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from fairlead.api.access.users import User
 from fairlead.decision.decider import Decider
 from fairlead.port.request import Request
-from tests.inprocess import InProcess
+from tests.inprocess import ADMIN, InProcess
 from tests.unit.control.driving import Driver, Lose
 
 Json = dict[str, Any]
@@ -22,9 +23,10 @@ class Lagging(Driver):
         lose: Lose | None = None,
         identity: str = "test",
         deciders: Sequence[Decider] | None = None,
+        user: User = ADMIN,
     ) -> None:
         self.held: set[str] = set()
-        super().__init__(api, lose, deciders, identity)
+        super().__init__(api, lose, deciders, identity, user=user)
 
     def _deliver(self) -> bool:
         held = {name: self._follows.pop(name) for name in self.held & self._follows.keys()}

@@ -42,17 +42,18 @@ def highest(scenario: Scenario) -> int:
 
 
 @pytest.mark.parametrize(
-    ("reacts", "amplification", "wanted"),
+    ("reacts", "amplification", "per_window", "wanted"),
     [
-        (False, 2.0, 10),  # five, and as many again; six of them have room, and that is that
-        (True, 2.0, 12),  # twice the six that have a node
-        (True, 1000.0, 40),  # what upstream does: each that waits brings more that wait, up to maxReplicas
+        (False, 2.0, 1000.0, 10),  # five, and as many again; six of them have room, and that is that
+        (True, 2.0, 1000.0, 12),  # twice the six that have a node
+        (True, 1000.0, 8.0, 24),  # eight times the three that there were when the window began
+        (True, 1000.0, 1000.0, 40),  # what upstream does: each that waits brings more, up to maxReplicas
     ],
 )
 def test_replicas_that_wait_bring_more_only_where_somebody_asks_for_it(
-    reacts: bool, amplification: float, wanted: int
+    reacts: bool, amplification: float, per_window: float, wanted: int
 ) -> None:
-    assert highest(autoscaling.scenario(reacts, amplification)) == wanted
+    assert highest(autoscaling.scenario(reacts, amplification, per_window)) == wanted
 
 
 def test_the_checker_and_the_controller_mean_the_same_annotation() -> None:

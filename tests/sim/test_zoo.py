@@ -48,7 +48,7 @@ STARTS = {
     "swap_on_old_read": 75,
     "order_of_a_list": 17,
     "lease_by_remote_clock": 8,
-    "duplicate_reservation": 19,
+    "duplicate_reservation": 78,
     "no_resync": 5,
     "raised_by_own_clock": 1,
     "deadline_assumed": 7,

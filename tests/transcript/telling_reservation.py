@@ -1,5 +1,5 @@
-"""The trail of a run of the world `recovery`, told as a table: what concerns one replica and its Reservations, which are
-called res-a, res-b and so on in the order in which they are first asked for."""
+"""The trail of a run of the world `recovery`, told as a table: what concerns the Reservations of one intent and the
+replica that uses them. They are called res-a, res-b and so on in the order in which they are first asked for."""
 
 from __future__ import annotations
 
@@ -13,12 +13,15 @@ from tests.transcript.telling import Telling
 Json = dict[str, Any]
 
 _FENCE = "fairlead-plane-fence"
-_TOLD = ("recovery", "reservation", "scheduler")
+_CAPACITY = "override-capacity"
+_TOLD = (_CAPACITY, "reservation", "scheduler")
+_REPLICA = "the replica"
 
 
 class ReservationTelling(Telling):
-    def __init__(self, trail: Sequence[TrailStep], replica: str) -> None:
-        self._replica = replica
+    def __init__(self, trail: Sequence[TrailStep], intent: str) -> None:
+        self._intent = intent
+        self._replica = _user_of(trail, intent)
         self._latest_pod: Json = {}
         self._called: dict[str, str] = {}  # name of a Reservation -> what it is called here
         self._phases: dict[str, str] = {}
@@ -42,7 +45,7 @@ class ReservationTelling(Telling):
         name = obj["metadata"]["name"]
         if obj["kind"] == "Pod" and name == self._replica:
             self._replica_changed(change, obj)
-        elif obj["kind"] == "Reservation" and obj["spec"]["owner"]["name"] == self._replica:
+        elif obj["kind"] == "Reservation" and obj["spec"]["intent"] == self._intent:
             self._reservation_changed(change, name, obj)
         elif name == _FENCE:
             self._add(f"({_plane(obj['spec']['holderIdentity'])} leads)")
@@ -51,11 +54,11 @@ class ReservationTelling(Telling):
         was = self._latest_pod
         self._latest_pod = {} if change == "DELETED" else pod
         if change == "ADDED":
-            self._add(f"({self._replica} is asked for)")
+            self._add(f"({_REPLICA} is asked for)")
         elif change == "DELETED":
-            self._add(f"({self._replica} is gone)")
+            self._add(f"({_REPLICA} is gone)")
         elif "deletionTimestamp" in pod["metadata"] and "deletionTimestamp" not in was["metadata"]:
-            self._add(f"({self._replica} is deleted)")
+            self._add(f"({_REPLICA} is deleted)")
 
     def _reservation_changed(self, change: str, name: str, obj: Json) -> None:
         if change == "DELETED":
@@ -82,7 +85,7 @@ class ReservationTelling(Telling):
         _, name, subresource = address.split("/")
         sent = json.loads(body[0]) if body and body[0] else {}
         if verb == "create" and resource == "reservations":
-            if sent["spec"]["owner"]["name"] != self._replica:
+            if sent["spec"]["intent"] != self._intent:
                 return
         elif name != self._replica and name not in self._called:
             return
@@ -94,13 +97,12 @@ class ReservationTelling(Telling):
 
     def _effect(self, verb: str, resource: str, name: str, subresource: str, sent: Json) -> str:
         if verb == "get":
-            return f"look at {self._called.get(name, name)}"
+            return f"look at {self._called.get(name, _REPLICA)}"
         if subresource == "binding":
             used = sent["metadata"].get("annotations", {}).get("fairlead.dev/reservation", "")
-            return f"bind {name} to {sent['target']['name']}, using {self._called.get(used, 'nothing')}"
+            return f"bind {_REPLICA} to {sent['target']['name']}, using {self._called.get(used, 'nothing')}"
         if resource == "pods":
-            used = sent["metadata"].get("annotations", {}).get("fairlead.dev/reservation", "")
-            return f"open the gate, for {self._called.get(used, 'nothing')}"
+            return f"mark {_REPLICA} unschedulable"
         if verb == "create":
             return f"create {self._alias(sent['metadata']['name'])}"
         if subresource == "status":
@@ -118,7 +120,7 @@ class ReservationTelling(Telling):
         about = record.get("object", "")
         if controller not in _TOLD or "verdict" not in record or ("of" in record and "reason" not in record):
             return
-        if controller != "reservation" and about != f"pods/default/{self._replica}":
+        if controller == "scheduler" and about != f"pods/default/{self._replica}":
             return
         second = f"{float(record['time'][14:16]) * 60 + float(record['time'][17:-1]):.0f}"
         told = record.get("message") or record.get("reason") or record["verdict"].lower()
@@ -143,8 +145,19 @@ class ReservationTelling(Telling):
         if "deletionTimestamp" in pod["metadata"]:
             return "deleted"
         node = pod["spec"].get("nodeName")
-        return f"on {node}" if node else "gated" if pod["spec"].get("schedulingGates") else "waiting"
+        return f"on {node}" if node else "waiting"
 
 
 def _plane(identity: str) -> str:
     return "plane " + identity.split("-")[1]
+
+
+def _user_of(trail: Sequence[TrailStep], intent: str) -> str:
+    """The pod that is bound with a Reservation of this intent; "": none is."""
+    for step in trail:
+        if step.kind == "commit":
+            obj = json.loads(step.data)
+            used = obj.get("status", {}).get("allocatedTo")
+            if obj["kind"] == "Reservation" and obj["spec"]["intent"] == intent and used:
+                return str(used["name"])
+    return ""

@@ -16,10 +16,10 @@ from tests.sim.directed import Asked, calls, calm, strike
 from tests.transcript.telling_reservation import ReservationTelling
 
 TRANSCRIPT = Path(__file__).parent / "duplicate_reservation.txt"
-REPLICA = "replica-042"
+INTENT = "room-3"
 ZOO = "fairlead.sim.zoo.duplicate_reservation"
 LATE = "the plane dies as it is created, who takes over has not been told yet"
-TOLD = 2  # the second delivery after the create is the one that tells of it
+TOLD = 1  # the first delivery after the create is the one that tells of it
 # What happens to the create, whether the next leader is told of it late, the plant, and the invariant that breaks.
 SCENES = (
     ("the Reservation is created, its answer is lost", "reply_lost", 0, "", ""),
@@ -43,21 +43,21 @@ def runner_with(plant: str) -> Runner:
 
 
 def is_create(asked: Asked) -> bool:
-    return asked.controller == "recovery" and asked.verb == "create"
+    return asked.controller == "override-capacity" and asked.verb == "create"
 
 
 def test_the_duplicate_reservation_reads_as_the_transcript_shows() -> None:
     runners = {plant: runner_with(plant) for plant in ("", "eager", "plant")}
     undisturbed = {plant: calm(runner) for plant, runner in runners.items()}
     assert [run.violation for run in undisturbed.values()] == [None] * 3
-    first = ReservationTelling(undisturbed[""].trail or (), REPLICA)
+    first = ReservationTelling(undisturbed[""].trail or (), INTENT)
     scenes = ["# nothing goes wrong\n" + first.text()]
     for title, fault, told_late, plant, broken in SCENES:
         run = undisturbed[plant]
-        asked = [each for each in calls(run) if is_create(each)][recovery.REPLICAS.index(REPLICA)]
+        asked = [each for each in calls(run) if is_create(each)][2]
         struck = strike(runners[plant], asked, fault, told_late)
         assert (struck.violation.invariant if struck.violation else "") == broken, title
-        telling = ReservationTelling(struck.trail or (), REPLICA)
+        telling = ReservationTelling(struck.trail or (), INTENT)
         scenes.append(f"# {title}; from there on\n" + telling.text(unlike=first))
     text = "\n".join(scenes)
     if os.environ.get("FAIRLEAD_TRANSCRIPTS") == "write":

@@ -12,7 +12,8 @@ Two agents may have been given one name. Where settings name an `instance`, the 
 agent looks before its first renewal and after every answer that leaves it in doubt, binds each renewal to the revision
 it knows, and takes another's lease only when that one has not renewed it for as long as it lasts, by its own clock.
 
-A renewal also tells what pods use, while the Node asks for it (`USAGE_WANTED_UNTIL`): so that costs no write.
+A renewal also tells what pods use, while the Node asks for it (`USAGE_WANTED_UNTIL`): so that costs no write. The
+same renewals tell whose weights of zones the proxy follows.
 
 | state  | Done                          | Conflict                 | Refused 404 | any other            |
 | ------ | ----------------------------- | ------------------------ | ----------- | -------------------- |
@@ -23,18 +24,29 @@ A renewal also tells what pods use, while the Node asks for it (`USAGE_WANTED_UN
 
 from __future__ import annotations
 
+from zlib import crc32
+
 from fairlead.agent.calls import MANAGER, Calls, Purpose
 from fairlead.agent.contract import Ask, Extend, Log, NodeSettings
 from fairlead.agent.pace import Pace, Retry
 from fairlead.core import codec
 from fairlead.core.times import microtime, parse_time
-from fairlead.model.marks import AGENT_INSTANCE, AGENT_PLACE, NODE_LEASES, USAGE, USAGE_WANTED_UNTIL
+from fairlead.model.marks import (
+    AGENT_INSTANCE,
+    AGENT_PLACE,
+    NODE_LEASES,
+    PROXY_FOLLOWS,
+    USAGE,
+    USAGE_WANTED_UNTIL,
+)
 from fairlead.model.views import Json, Meta
 from fairlead.port.outcome import Conflict, Done, Outcome, Refused, Unknown
 from fairlead.port.request import JSON, MERGE_PATCH, Request
 from fairlead.port.usage import NodeUsage, usage_text
 
 PART = "lease"
+#: bound: endpoint | a node whose proxy follows other weights of zones tells so within | -
+FOLLOWED_TOLD_SECONDS = 2.0
 
 
 class Heartbeat:
@@ -57,6 +69,8 @@ class Heartbeat:
         self._told_lapse = False
         self.usage: NodeUsage | None = None  # as measured last
         self._told_usage = False  # the lease may still tell of it
+        self._follows: tuple[str, ...] = ()  # the overrides whose weights of zones the proxy follows
+        self._told_follows: tuple[str, ...] = ()
         self.renewals = self.failures = 0  # plain counts for metrics
         self.trouble = ""
 
@@ -72,6 +86,15 @@ class Heartbeat:
 
     def held(self, now: float) -> bool:
         return now < self.deadline
+
+    def follow(self, overrides: tuple[str, ...], now: float) -> None:
+        """The proxy goes by the weights of these: told soon, and not by all nodes at once."""
+        if overrides == self._follows:
+            return
+        self._follows = overrides
+        if self._next_at:
+            spread = crc32(self._settings.name.encode()) % 1000 / 1000
+            self._next_at = min(self._next_at, now + FOLLOWED_TOLD_SECONDS * spread)
 
     def step(self, now: float, node: Meta | None) -> tuple[Ask, ...]:
         """The renewal that is due, if one is. `node`: the Node's metadata, None while there is none."""
@@ -170,6 +193,9 @@ class Heartbeat:
         settings = self._settings
         metadata: Json = {}
         annotations: dict[str, str | None] = self._usage_told(node, now)
+        if self._follows or (self._told_follows and self._exists):
+            annotations[PROXY_FOLLOWS] = ",".join(self._follows) or None
+            self._told_follows = self._follows
         if settings.instance:
             annotations[AGENT_INSTANCE] = settings.instance
             if settings.place:

@@ -272,7 +272,10 @@ class Agent:
 
     def _serve(self, now: float, out: list[c.AgentInstruction]) -> None:
         made = self._watched.routes(now)
-        self._routes_until = self._watched.weights_end(now)
+        held = self._watched.weights_held(now)
+        self._routes_until = held.until
+        if made is not None:
+            self.heartbeat.follow(held.by, now)
         if made is not None and made != self._routes:
             self._routes = made
             out.append(c.Serve(made))

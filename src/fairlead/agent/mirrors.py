@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from fairlead.agent.contract import Keep, Log, Route
-from fairlead.agent.services import routes, weights_end
+from fairlead.agent.services import Weighed, routes, weights_held
 from fairlead.agent.views import BOUND_PODS, OWN_NODE, OwnNode
 from fairlead.cache import events as mirrored
 from fairlead.cache.mirror import Mirror
@@ -89,9 +89,9 @@ class Mirrors:
             return None
         return routes(services.index.all(), slices.index.all(), now)
 
-    def weights_end(self, now: float) -> float:
-        """When the routes of now change by themselves; 0: never."""
-        return weights_end(self.all[ENDPOINT_SLICES.name].index.all(), now)
+    def weights_held(self, now: float) -> Weighed:
+        """By whose weights the routes of now go, and when they change by themselves."""
+        return weights_held(self.all[ENDPOINT_SLICES.name].index.all(), now)
 
     def unreadable_pods(self, changes: Iterable[mirrored.Changed]) -> list[Log]:
         """Those that changed just now and cannot be decoded any more."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from math import gcd
+from typing import NamedTuple
 
 from fairlead.agent.contract import Backend, Route
 from fairlead.core.times import parse_time
@@ -24,10 +25,17 @@ NODE_PORT_ADDRESS = "127.0.0.1"  # node ports are for people on this machine
 _MASTER = ("default", "kubernetes")  # known in every namespace
 
 
-def weights_end(slices: Iterable[EndpointSlice], now: float) -> float:
-    """When the first of the weights that hold now ends; 0: there are none."""
-    found = (_weights((each,), now) for each in slices)
-    return min((parse_time(each.until) for each in found if each is not None), default=0.0)
+class Weighed(NamedTuple):
+    """The weights of zones that hold now."""
+
+    until: float = 0.0  # when the first of them ends; 0: there are none
+    by: tuple[str, ...] = ()  # uids of the overrides that set them
+
+
+def weights_held(slices: Iterable[EndpointSlice], now: float) -> Weighed:
+    found = [each for each in (_weights((each,), now) for each in slices) if each is not None]
+    until = min((parse_time(each.until) for each in found), default=0.0)
+    return Weighed(until, tuple(sorted({each.uid for each in found if each.uid})))
 
 
 def routes(services: Iterable[Service], slices: Iterable[EndpointSlice], now: float) -> tuple[Route, ...]:

@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 
 from fairlead.cache.mirror import Mirror, Unreadable
 from fairlead.cache.wall import WallClock
-from fairlead.decision.contract import Sighting, Silent
+from fairlead.decision.contract import FirstTurn, Sighting, Silent
 from fairlead.decision.failure_detector import FailureDetector
 from fairlead.model.custom.definition import DEFINITIONS
 from fairlead.model.key import Key
@@ -29,6 +29,7 @@ from fairlead.model.selectors import LabelMatcher, from_object
 from fairlead.model.views import PODS, Meta, Resource, View
 
 T = TypeVar("T", bound=View)
+FirstTurnsOf = Callable[[str], Mapping[str, FirstTurn]]  # by uid of an override (`control/first_turns.py`)
 
 
 class NotMirrored(Exception):
@@ -44,6 +45,8 @@ class MirrorView:
 
     __slots__ = (
         "_deleting",
+        "_first",
+        "_first_turns",
         "_mirrors",
         "_missed",
         "_reads",
@@ -55,8 +58,15 @@ class MirrorView:
         "_walls",
     )
 
-    def __init__(self, mirrors: Mapping[str, Mirror[Any]], wall: WallClock | None = None) -> None:
+    def __init__(
+        self,
+        mirrors: Mapping[str, Mirror[Any]],
+        wall: WallClock | None = None,
+        first: FirstTurnsOf | None = None,
+    ) -> None:
         self._mirrors = mirrors
+        self._first = first
+        self._first_turns: dict[str, Mapping[str, FirstTurn]] | None = None
         self._wall = wall
         self._walls: dict[float, float] | None = None
         self._reads: dict[str, tuple[int, int]] = {}
@@ -152,6 +162,7 @@ class MirrorView:
         silent     who was silent: resource, namespace, seconds, next, names -> as in sightings
         deleting   object -> the first version of it that was seen being deleted
         shows      [resource, revision, whether it was shown], where the revision read does not tell
+        firstTurns uid of an override -> controller -> what it first made of it
         missed     what could not be read
         wall       [instant, seconds that the wall clock was ahead then], where it was
         kinds      the revision of the definitions of custom kinds, where there were any
@@ -176,6 +187,11 @@ class MirrorView:
             told["deleting"] = {"/".join(key): since for key, since in self._deleting.items()}
         if self._shown:
             told["shows"] = [[*asked, shown] for asked, shown in self._shown.items()]
+        if self._first_turns:
+            told["firstTurns"] = {
+                uid: {name: list(each) for name, each in turns.items()}
+                for uid, turns in self._first_turns.items()
+            }
         if self._missed:
             told["missed"] = ["/".join(key) for key in self._missed]
         if self._wall is not None and self._walls:
@@ -214,6 +230,14 @@ class MirrorView:
             self._deleting = self._deleting or {}
             self._deleting[key] = since
         return since
+
+    def first_turns(self, uid: str) -> Mapping[str, FirstTurn]:
+        """What controllers first made of an override, by controller."""
+        found = dict(self._first(uid)) if self._first is not None else {}
+        if found:
+            self._first_turns = self._first_turns or {}
+            self._first_turns[uid] = found
+        return found
 
     @property
     def unshown(self) -> Mapping[str, int]:

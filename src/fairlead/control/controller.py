@@ -262,6 +262,8 @@ class Controller:
         refusal = wait if held is not None else None
         for record in records_of(self._deciding, turn, view, now, self._health, refusal):
             out.append(record)
+        if self._health.first_turns.awaits(self.decider.name):
+            self._health.first_turns.decided(self.decider.name, key, view.metadata_of(key), turn.id)
         self._tell_notes(turn, -1, now)
         if decision.effects:
             self._send(turn, now, out)
@@ -350,6 +352,8 @@ class Controller:
     def _failed(self, turn: Turn, error: Exception, now: float, out: Outbox) -> None:
         """The Decider raised: this turn ends here."""
         key = turn.key
+        meta = self._view().metadata_of(key)
+        self._health.first_turns.failed(self.decider.name, key, meta, one_line(error))
         self.underway.wrote(key, turn.writes)
         out.append(outcome_of(self._deciding, turn, RAISED, now, Stuck("DeciderFailed", one_line(error))))
         self._complain("/".join(part for part in key if part), error)

@@ -1,5 +1,6 @@
 """What the controllers of one plane share so that together they do no harm: settings, breaker, retry budget, the
-detector of write loops, what refused keys wait for, the numbers of decisions and what is merged of them. Made by
+detector of write loops, what refused keys wait for, the numbers of decisions, what
+is merged of them, and which were the first under an override. Made by
 `plane.py`, handed to each controller.
 """
 
@@ -7,6 +8,7 @@ from __future__ import annotations
 
 from fairlead.control.breaker import Breaker
 from fairlead.control.budget import RetryBudget
+from fairlead.control.first_turns import FirstTurns
 from fairlead.control.merging import Merging
 from fairlead.control.recording import Recording
 from fairlead.control.settings import BUILT_IN, Settings
@@ -24,6 +26,7 @@ class Health:
         self.term = Term()
         self.merging = Merging()
         self.recording = Recording()
+        self.first_turns = FirstTurns()
         self.breaker = Breaker()
         self.budget: RetryBudget[tuple[str, Key]] = RetryBudget()  # waiting: controller and key
         self.writes = WriteLoops()

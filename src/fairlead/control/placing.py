@@ -231,7 +231,8 @@ class Placer:
         number = self._batches
         shared = batch_of(number, self.policy, self._read(), now)
         shared_line = batch_record(shared, batch, self.snapshot)
-        attempts = [self._attempt(taken.pod) for taken in batch]
+        faulty: list[Key] = []
+        attempts = [self._attempt(taken.pod, faulty) for taken in batch]
         for report in self._complaints.take():
             out.append(report)
         self.attempts += len(attempts)
@@ -240,6 +241,10 @@ class Placer:
             for position, (taken, attempt) in enumerate(zip(batch, attempts, strict=True))
         ]
         ids = [each.id for each in told]
+        if self._kept.first_turns.awaits(NAME):
+            for taken, attempt, decision in zip(batch, attempts, ids, strict=True):
+                if attempt.key not in faulty:
+                    self._kept.first_turns.decided(NAME, attempt.key, taken.pod.metadata, decision)
         lines = [line for each in told for line in each.lines]
         if lines:
             out.append(Record(shared_line))
@@ -265,6 +270,8 @@ class Placer:
         much is kept of any is for the policy of records."""
         merging, recording = self._kept.merging, self._kept.recording
         key, pod, decision = attempt.key, taken.pod, self._kept.term.next_id()
+        if recording.is_off:
+            return Told((), decision)
         is_blocked = not (attempt.node or attempt.nominated or attempt.victims)
         said = said_of(attempt, taken, self.policy) if is_blocked else None
         repeats = is_blocked and merging.repeats(NAME, key, said)
@@ -289,7 +296,7 @@ class Placer:
             return Told((*before, encode()), decision)
         return merging.blocked(NAME, key, said, decision, encode, taken.attempts, batch_line)
 
-    def _attempt(self, pod: Pod) -> SchedulingAttempt:
+    def _attempt(self, pod: Pod, faulty: list[Key]) -> SchedulingAttempt:
         """A plugin that raises is a fault of the program: this pod waits and says so, and all others go on."""
         attempt = try_call(self._current_cycle().place, pod)
         if isinstance(attempt, SchedulingAttempt):
@@ -298,6 +305,8 @@ class Placer:
         self._complaints.about(f"placing {key.namespace}/{key.name}", attempt)
         self.snapshot.forget(key, uid)
         self._cycle = Cycle(*self._cycle_of)  # what it kept may be half done
+        faulty.append(key)
+        self._kept.first_turns.failed(NAME, key, pod.metadata, one_line(attempt))
         told = f"the scheduler failed on this pod: {one_line(attempt)}"
         return SchedulingAttempt(key, uid, nodes=len(self.snapshot.nodes), message=told)
 

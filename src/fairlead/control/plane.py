@@ -44,12 +44,14 @@ from fairlead.decision.notes import WARNING
 from fairlead.model.custom.definition import DEFINITIONS
 from fairlead.model.key import Key
 from fairlead.model.policy import plane_knobs
-from fairlead.model.views import LEASES, PLANE_SETTINGS, PlaneSettings, View
+from fairlead.model.views import LEASES, OVERRIDES, PLANE_SETTINGS, PlaneSettings, SchedulerOverride, View
 from fairlead.port.capabilities import FAIRLEAD, Capabilities
 from fairlead.port.driving import Started, Stepped, WakeAt, Woke
 from fairlead.port.outcome import Done
 from fairlead.port.request import READ_VERBS
 from fairlead.queue.work import WorkQueue
+from fairlead.reconcile.overrides.decider import NAME as OVERRIDES_CONTROLLER
+from fairlead.reconcile.overrides.telling import affected_by
 
 _COMPONENT = "fairlead-plane"
 _SOON_SECONDS = 2.0
@@ -74,7 +76,12 @@ class Plane:
         self.health = Health()
         self.capabilities = capabilities
         self.leadership = Leadership(identity, lambda: next(self._calls), fencing=capabilities.fencing)
-        self._sources = MirrorSources(deciders, scheduler, finalizes=capabilities.collects)
+        self._sources = MirrorSources(
+            deciders,
+            scheduler,
+            finalizes=capabilities.collects,
+            first_turns=self.health.first_turns.of,
+        )
         self.mirrors = self._sources.mirrors
         # Where the API cannot judge premises and charges in the transaction, writes go through this.
         self.narrow = (
@@ -243,6 +250,10 @@ class Plane:
                 self._use_settings(instruction.after, now, out)
             if resource in recording.WATCHED:
                 self.health.recording.observe(resource, instruction.before, instruction.after, now)
+            if resource == OVERRIDES.name:
+                after = instruction.after
+                affected = affected_by(after) if isinstance(after, SchedulerOverride) else ()
+                self.health.first_turns.observe(instruction.key, after, affected, now)
             before, after, synced = instruction.before, instruction.after, self.synced
             self.tallies.observe(resource, instruction.key, before, after, now, synced=synced)
             if not synced:
@@ -303,6 +314,8 @@ class Plane:
                     worker.step(now, _Outgoing(self, worker, now, out))
                     worker.stirred = False
                     worker.due_at = worker.next_at(now)
+            if news := self.health.first_turns.take():
+                self._tell_first_turns(news, now, out)
             self._tell_events(now, out)
         elif self._led:
             out += self.end_term()
@@ -316,6 +329,7 @@ class Plane:
         """From here on decisions are numbered anew; the first line says who decides, and as what."""
         leadership, term = self.leadership, self.health.term
         term.begin(leadership.identity, leadership.fence_revision, now)
+        self.health.first_turns.begin()
         out.append(Record(term.opening(leadership.identity, self.version, self.flags, now)))
 
     def end_term(self) -> tuple[Record, ...]:
@@ -341,6 +355,16 @@ class Plane:
             for each in self.controllers
         )
         return (*(name for name, is_so in told.items() if is_so), *controllers)
+
+    def _tell_first_turns(self, overrides: Iterable[Key], now: float, out: _Out) -> None:
+        """The status of these overrides is to name them."""
+        teller = self._by_name.get(OVERRIDES_CONTROLLER)
+        if teller is None:
+            return
+        for key in overrides:
+            teller.ease(key, now)
+        teller.step(now, _Outgoing(self, teller, now, out))
+        teller.due_at = teller.next_at(now)
 
     def _tell_events(self, now: float, out: _Out) -> None:
         """Events are the first to wait when the API is ill."""

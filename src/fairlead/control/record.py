@@ -61,6 +61,8 @@ def records_of(
     """What was decided, before any of it is carried out, in the detail that the policy asks for (`recording.py`). A
     blocked turn that says what the one before said is counted (`merging.py`): then it goes by the id of that one.
     `held`: the refusal for which some of it is not carried out."""
+    if kept.recording.is_off:
+        return []
     line, stream = _line_of(who, turn, view, now, held)
     verdict, merging, recording = turn.decision.verdict, kept.merging, kept.recording
     is_blocked = not turn.decision.effects and isinstance(verdict, Waiting | Stuck)

@@ -59,6 +59,7 @@ class Recording:
         self.lines: dict[str, int] = {}
         self.bytes: dict[str, int] = {}
         self.left_out = 0
+        self.is_off = False  # nobody keeps what is written: a plane that looks ahead (`sim/preview/`)
 
     # What the plane tells it
 

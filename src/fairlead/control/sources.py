@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from fairlead.cache.events import Changed, Listed
 from fairlead.cache.index import Index
 from fairlead.cache.mirror import Mirror
-from fairlead.cache.view import MirrorView
+from fairlead.cache.view import FirstTurnsOf, MirrorView
 from fairlead.cache.wall import WallClock
 from fairlead.control.controller import Controller
 from fairlead.control.instructions import AskProgress, Forget, Report
@@ -55,8 +55,14 @@ class MirrorSources:
     kinds are known for a while longer, without objects, so that these dependents are found to have no owner left."""
 
     def __init__(
-        self, deciders: Sequence[Decider], scheduler: type[Placer] | None, *, finalizes: bool = True
+        self,
+        deciders: Sequence[Decider],
+        scheduler: type[Placer] | None,
+        *,
+        finalizes: bool = True,
+        first_turns: FirstTurnsOf | None = None,
     ) -> None:
+        self._first_turns = first_turns
         resources = resources_read((*deciders, scheduler) if scheduler is not None else deciders)
         self.mirrors: dict[str, Mirror[Any]] = {name: Mirror(resources[name]) for name in sorted(resources)}
         for dated in {each.name for decider in deciders for each in decider.dated}:
@@ -97,7 +103,7 @@ class MirrorSources:
         return self._synced
 
     def view(self) -> MirrorView:
-        return MirrorView(self.mirrors, self.wall)
+        return MirrorView(self.mirrors, self.wall, self._first_turns)
 
     def tell(self, resource: str, change: Changed, now: float) -> None:
         """Queue the keys that a change wakes. Most changes of most objects concern few controllers."""

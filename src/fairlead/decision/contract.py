@@ -134,6 +134,14 @@ class Silent(NamedTuple):
     next_seconds: float
 
 
+class FirstTurn(NamedTuple):
+    """What a controller first made of an override, in this term: a decision, or the trouble for which it made none."""
+
+    decision: str = ""  # its id
+    about: str = ""  # the object that it was about
+    trouble: str = ""
+
+
 class Reading(Protocol):
     """The read-only view a Decider gets. Whatever is asked through it is remembered with its revision."""
 
@@ -178,6 +186,10 @@ class Reading(Protocol):
 
     def deleting_since(self, resource: Resource[T], key: Key) -> int:
         """The first version of an object that was seen being deleted; 0: none was."""
+        ...
+
+    def first_turns(self, uid: str) -> Mapping[str, FirstTurn]:
+        """Of the override with this uid, by controller; who is not in it has had nothing to decide under it."""
         ...
 
     def missed(self) -> Sequence[Key]:

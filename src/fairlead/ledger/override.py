@@ -83,6 +83,14 @@ def is_approved(override: SchedulerOverride) -> bool:
     return any(each.type == APPROVED and each.status == "True" for each in override.status.conditions)
 
 
+def bearing(override: SchedulerOverride | None) -> object:
+    """What of an override makes a difference to whoever heeds it: its spec never changes, and most of its status is for
+    people. Wakes go by it, so that a status costs no turn of what an override covers."""
+    if override is None:
+        return None
+    return override.metadata.uid, is_approved(override), override.status.held
+
+
 def active(overrides: Iterable[SchedulerOverride], now: float) -> Iterator[SchedulerOverride]:
     return (each for each in overrides if is_active(each, now))
 

@@ -25,6 +25,7 @@ class ZoneWeights(msgspec.Struct, frozen=True):
     weights: dict[str, int]
     until: str
     by: str = ""  # the override: NAMESPACE/NAME
+    uid: str = ""  # its uid, which a node tells back that follows it
 
     def of(self, zone: str) -> int:
         """A zone that is not named, and what is in none, has the most."""
@@ -58,7 +59,7 @@ def may_weigh(override: SchedulerOverride, namespace: str) -> bool:
 
 def weights_of(override: SchedulerOverride) -> ZoneWeights:
     weights = {each.zone: each.weight for each in override.spec.changes.traffic_weights}
-    return ZoneWeights(weights, override.spec.expires_at, ledger.mark_of(override))
+    return ZoneWeights(weights, override.spec.expires_at, ledger.mark_of(override), override.metadata.uid)
 
 
 def note_of(weights: ZoneWeights) -> str:

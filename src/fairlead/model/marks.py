@@ -52,6 +52,9 @@ USAGE_WANTED_UNTIL = (
 SILENT_SINCE = "fairlead.dev/silent-since"  # its last renewal, by its own clock, while it bears our taints
 AGENT_INSTANCE = "fairlead.dev/agent"  # of a node's lease: which of several agents of that name renews it
 AGENT_PLACE = "fairlead.dev/agent-place"  # and where that one is, for people: machine and directory
+PROXY_FOLLOWS = (
+    "fairlead.dev/proxy-follows"  # of a node's lease: uids of the overrides whose weights it follows
+)
 USAGE = "fairlead.dev/usage"  # of a node's lease: what its pods use (`port/usage.py`)
 REASON = "fairlead.dev/reason"  # why somebody cordoned it
 AUTHOR = "fairlead.dev/author"  # who did

@@ -19,7 +19,7 @@ from fairlead.decision.decider import Decider, Wake
 from fairlead.decision.effects import Effect, delete_object, identity
 from fairlead.decision.ensure import ensure_fields, ensure_gone, ensure_status
 from fairlead.decision.notes import NORMAL, WARNING, regarding_of
-from fairlead.decision.wakes import always
+from fairlead.decision.wakes import always, changed
 from fairlead.ledger import override, repair
 from fairlead.ledger.evidence import Evidence
 from fairlead.model.key import Key
@@ -66,7 +66,7 @@ def repair_decider() -> Decider:
             REPLICASETS,
             *WORKLOADS,
         ),
-        wakes=(Wake(PLANE_SETTINGS, always(ALL)), Wake(OVERRIDES, always(ALL))),
+        wakes=(Wake(PLANE_SETTINGS, always(ALL)), Wake(OVERRIDES, changed(override.bearing, always(ALL)))),
         decide=_decide,
         unsettled=lambda view: (ALL,),
         initial_keys=(ALL,),

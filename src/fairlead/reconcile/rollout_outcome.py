@@ -24,7 +24,7 @@ from fairlead.decision.effects import Change, Json
 from fairlead.decision.ensure import ensure_fields, ensure_status
 from fairlead.decision.notes import NORMAL, WARNING, regarding_of
 from fairlead.decision.predicates import PRESENT
-from fairlead.decision.wakes import each_of, itself_if
+from fairlead.decision.wakes import changed, each_of, itself_if
 from fairlead.ledger import override as ledger
 from fairlead.model.key import Key
 from fairlead.model.kinds.scheduleroverride import split
@@ -49,7 +49,7 @@ def rollout_outcome_decider() -> Decider:
         reads=(DEPLOYMENTS, REPLICASETS, OVERRIDES),
         wakes=(
             Wake(DEPLOYMENTS, itself_if(_concerns), when=PRESENT),
-            Wake(OVERRIDES, each_of(DEPLOYMENTS, _concerns)),
+            Wake(OVERRIDES, changed(ledger.bearing, each_of(DEPLOYMENTS, _concerns))),
         ),
         decide=_decide,
     )

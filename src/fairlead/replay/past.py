@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 from fairlead.cache.events import Framed, Listed, Marked
 from fairlead.cache.mirror import Mirror
 from fairlead.cache.view import MirrorView
-from fairlead.decision.contract import Sighting, Silent
+from fairlead.decision.contract import FirstTurn, Sighting, Silent
 from fairlead.model.key import Key
 from fairlead.model.kind import Json
 from fairlead.model.views import Resource, View
@@ -130,6 +130,10 @@ class PastView(MirrorView):
 
     def deleting_since(self, resource: Resource[T], key: Key) -> int:
         return int(self._heard.get("deleting", {}).get("/".join(key), 0))
+
+    def first_turns(self, uid: str) -> Mapping[str, FirstTurn]:
+        told = self._heard.get("firstTurns", {}).get(uid, {})
+        return {name: FirstTurn(*each) for name, each in told.items()}
 
     def missed(self) -> tuple[Key, ...]:
         return tuple(Key(*each.split("/")) for each in self._heard.get("missed", ()))

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from fairlead.agent.contract import Backend, Route
-from fairlead.agent.services import routes, service_environment, weights_end
+from fairlead.agent.services import routes, service_environment, weights_held
 from fairlead.core.times import parse_time
 from fairlead.ledger.zone_weights import NOTE
 from fairlead.model.service_views import SERVICE_NAME, EndpointSlice, Service
@@ -176,9 +176,9 @@ def test_weights_end_by_the_nodes_own_clock() -> None:
         [weighed({"a": 0}, A, B), weighed({"b": 1}, name="t", until="2026-11-03T12:45:00Z")],
         parse_time(LATER),
     )
-    assert weights_end(slices, NOW) == end
-    assert weights_end(slices, end) == parse_time("2026-11-03T12:45:00Z")
-    assert weights_end(slices, end + 3600) == 0.0
+    assert weights_held(slices, NOW).until == end
+    assert weights_held(slices, end).until == parse_time("2026-11-03T12:45:00Z")
+    assert weights_held(slices, end + 3600).until == 0.0
     only = slices[:1]
     assert [len(each.backends) for each in routes([service()], only, end - 0.001)] == [1]
     assert [len(each.backends) for each in routes([service()], only, end)] == [2]

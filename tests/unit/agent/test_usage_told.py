@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from fairlead.agent import contract as c
+from fairlead.agent.lease import FOLLOWED_TOLD_SECONDS
 from fairlead.core.times import timestamp
 from fairlead.model.kinds.lease import KIND
-from fairlead.model.marks import USAGE, USAGE_WANTED_UNTIL
+from fairlead.model.marks import PROXY_FOLLOWS, USAGE, USAGE_WANTED_UNTIL
 from fairlead.port.usage import Amount, ContainerUsage, NodeUsage, PodUsage, read_usage
 from tests.unit.agent.room import NODE, Room, running
 
@@ -59,3 +60,22 @@ def test_a_renewal_that_tells_usage_is_a_heartbeat_and_one_that_tells_more_is_no
     assert KIND.heartbeat(lease("2026-01-01T00:00:10.000000Z", **{USAGE: "two"}), before)
     assert KIND.heartbeat(lease("2026-01-01T00:00:10.000000Z"), before)
     assert not KIND.heartbeat(lease("2026-01-01T00:00:10.000000Z", **{USAGE: "one", "mine": "x"}), before)
+
+
+def test_a_node_tells_soon_whose_weights_its_proxy_follows_and_no_longer_than_it_does() -> None:
+    room = running()
+
+    def follows() -> str | None:
+        text: str | None = (room.lease()["metadata"].get("annotations") or {}).get(PROXY_FOLLOWS)
+        return text
+
+    room.pass_time(0.5)
+    room.agent.heartbeat.follow(("uid-1",), room.now)
+    room.tell(measured(room.now, 5))  # any event: what is due is looked at after each
+    room.pass_time(FOLLOWED_TOLD_SECONDS)
+    assert follows() == "uid-1"
+    room.pass_time(30)
+    assert follows() == "uid-1"
+    room.agent.heartbeat.follow((), room.now)
+    room.pass_time(12)
+    assert follows() is None

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from fairlead.agent.hollow.decider import hollow_decider
+from fairlead.api.access.users import User
 from fairlead.cache.events import Framed, Listed, Marked, Mirrored
 from fairlead.control.instructions import (
     Answers,
@@ -27,7 +28,7 @@ from fairlead.port.driving import ListAll, Started, Stepped, WakeAt, Woke
 from fairlead.port.outcome import Unknown, outcome_of
 from fairlead.port.request import READ_VERBS, Reply, Request
 from fairlead.runtime.clock import ClockStep
-from tests.inprocess import InProcess
+from tests.inprocess import ADMIN, InProcess
 
 # What the network does to a write: "" nothing, "request" loses it on the way, "reply" loses its answer.
 Lose = Callable[[Request], str]
@@ -45,8 +46,11 @@ class Driver:
         deciders: Sequence[Decider] | None = None,
         identity: str = "test",
         capabilities: Capabilities = FAIRLEAD,
+        user: User = ADMIN,
     ) -> None:
+        """`user`: whom its requests come from."""
         self.api = api
+        self._user = user
         self.lose = lose or (lambda request: "")
         chosen = deciders if deciders is not None else (*default_deciders(), hollow_decider("node-", 2))
         self.plane = Plane(identity, chosen, Placer if deciders is None else None, capabilities)
@@ -92,7 +96,7 @@ class Driver:
                 self.lost.append(request)
             outcome: Any = Unknown("no answer")
             if lost != "request":
-                reply = self.api.send(request)
+                reply = self.api.send(request, self._user)
                 assert isinstance(reply, Reply)
                 if not lost:
                     outcome = outcome_of(reply)

@@ -15,6 +15,7 @@ from fairlead.cache.events import Framed, Listed, Marked
 from fairlead.cache.mirror import Mirror
 from fairlead.cache.view import MirrorView
 from fairlead.cache.wall import WallClock
+from fairlead.decision.contract import FirstTurn
 from fairlead.decision.failure_detector import FailureDetector
 from fairlead.model.views import LEASES, Resource
 from fairlead.port.driving import Started
@@ -25,6 +26,7 @@ from tests.inprocess import InProcess
 class Mirrors:
     def __init__(self, plane: InProcess) -> None:
         self.wall = WallClock()
+        self.first_turns: dict[str, dict[str, FirstTurn]] = {}  # of overrides, by uid: tests write here
         self.deaf = False
         self._plane = plane
         self._by_name: dict[str, dict[type, Mirror[Any]]] = {}
@@ -45,7 +47,10 @@ class Mirrors:
 
     def view(self, *resources: Resource[Any]) -> MirrorView:
         """What a Decider sees that declares these in `reads`."""
-        return MirrorView({each.name: self.of(each) for each in resources}, self.wall)
+        return MirrorView({each.name: self.of(each) for each in resources}, self.wall, self._first_turns_of)
+
+    def _first_turns_of(self, uid: str) -> dict[str, FirstTurn]:
+        return self.first_turns.get(uid, {})
 
     def hear(self) -> None:
         """A bookmark of the leases; the leader's own lease changes often enough that something is always heard."""

@@ -11,8 +11,19 @@ from fairlead.ledger.override import MADE_FOR
 from fairlead.model.key import Key
 from fairlead.model.kind import Json
 from fairlead.model.kinds.reservation import name_for
-from fairlead.model.views import DEPLOYMENTS, NODES, OVERRIDES, PODS, REPLICASETS, RESERVATIONS, STATEFULSETS
+from fairlead.model.views import (
+    DEPLOYMENTS,
+    NODES,
+    OVERRIDES,
+    PLANE_SETTINGS,
+    PODS,
+    REPLICASETS,
+    RESERVATIONS,
+    SCHEDULING_POLICIES,
+    STATEFULSETS,
+)
 from fairlead.reconcile.deployment.decider import deployment_decider
+from fairlead.reconcile.overrides.capacity import capacity_decider
 from fairlead.reconcile.overrides.decider import ENDED_KEPT_SECONDS, override_decider
 from fairlead.reconcile.overrides.drain import drain_decider
 from fairlead.reconcile.replicaset import replicaset_decider
@@ -205,3 +216,23 @@ def test_one_that_is_removed_and_had_made_nothing_is_not_talked_of() -> None:
     lay_down(world, "calm", "deployment/web", pauseRollout=True)
     world.delete(OVERRIDES, "calm")
     assert not world.turn(decider, "calm").events
+
+
+def test_a_pod_that_has_its_reservation_gets_no_second_one_while_it_is_still_shown_as_waiting() -> None:
+    world, decider = World(), capacity_decider()
+    class_ = {"name": "recovery", "nodeSelector": {"matchLabels": {"tier": "recovery"}}}
+    world.add(SCHEDULING_POLICIES, "classes", spec={"capacityClasses": [class_]})
+    world.add(PLANE_SETTINGS, "default", spec={"schedulingPolicy": "classes"})
+    world.add(REPLICASETS, "web", spec=workload(replicas=1))
+    world.settle((replicaset_decider(),))
+    (pod,) = world.list(PODS)
+    refused = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
+    world.edit_status(PODS, pod.metadata.name, {"conditions": [refused]})
+    lay_down(world, "lend", "workload/web", allowReservedCapacityClass="recovery", reservedReplicas=2)
+    world.settle((decider,))
+    (made,) = world.list(RESERVATIONS)
+    used = {"apiVersion": "v1", "kind": "Pod", "name": pod.metadata.name, "uid": pod.metadata.uid}
+    status = {"phase": "Allocated", "nodeName": "node-0", "allocatedTo": used}
+    world.edit_status(RESERVATIONS, made.metadata.name, status)
+    world.settle((decider,))
+    assert len(world.list(RESERVATIONS)) == 1

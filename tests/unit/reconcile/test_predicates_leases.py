@@ -47,12 +47,12 @@ def test_a_predicate_leaves_out_no_change_that_the_mapping_names_keys_for(name: 
         assert not missed, missed[0]
 
 
-def test_a_renewal_asks_two_controllers_and_wakes_none() -> None:
+def test_a_renewal_asks_three_controllers_and_wakes_none() -> None:
     before, after = lease(), lease(renewed="later")
     facts = facts_of(before, after)
     assert facts == CHANGED | OWNED
     asked = [name for name, decider in DECIDERS.items() if decider.wakes_on(LEASES.name, facts)]
-    assert sorted(asked) == ["garbage-collector", "node-health"]
+    assert sorted(asked) == ["garbage-collector", "node-health", "overrides"]  # the last while there are any
     event = WatchEvent(world(), Key(LEASES.name, NODE_LEASES, "n1"), before, after)
     for decider in DECIDERS.values():
         assert not tuple(decider.woken_by(event)), decider.name

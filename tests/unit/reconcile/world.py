@@ -27,7 +27,7 @@ from fairlead.api.assembly import Remembered
 from fairlead.control.turn import Next, Turn
 from fairlead.core import codec
 from fairlead.core.times import timestamp
-from fairlead.decision.contract import EFFECTS_MAX, Decision, Sighting, Silent
+from fairlead.decision.contract import EFFECTS_MAX, Decision, FirstTurn, Sighting, Silent
 from fairlead.decision.decider import Decider
 from fairlead.decision.effects import Effect, plural_of
 from fairlead.model.catalog import CATALOG
@@ -106,6 +106,9 @@ class World:
 
     def deleting_since(self, resource: Resource[T], key: Key) -> int:
         return self.mirrors.view(resource).deleting_since(resource, key)
+
+    def first_turns(self, uid: str) -> Mapping[str, FirstTurn]:
+        return self.mirrors.first_turns.get(uid, {})
 
     def missed(self) -> Sequence[Key]:
         return ()

@@ -185,6 +185,8 @@ SECTIONS: dict[str, Section] = {
             Knob("cpuInitializationSeconds", 300.0, 0.0, 86400.0),
             Knob("initialReadinessDelaySeconds", 30.0, 0.0, 86400.0),
             Knob("amplificationMax", 2.0, 1.0, 1e6),
+            Knob("amplificationPerWindowMax", 8.0, 1.0, 1e6),
+            Knob("amplificationWindowSeconds", 300.0, 0.0, 86400.0),
         ),
     ),
     "repair": Section(

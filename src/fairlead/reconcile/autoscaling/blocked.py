@@ -2,7 +2,8 @@
 
 Who may react to a reason is in the table of reasons (`model/reasons.py`): while replicas wait for a quota, a brake, a
 class or a node, more of them would wait for the same. And whatever they wait for, lag of the scheduler among it, no
-more are asked for than a multiple of those that have come as far as a node. Called by `decider.py`; pure.
+more are asked for than a multiple of those that have come as far as a node, nor, however they come there one by one,
+than a multiple of those that there were a window ago. Called by `decider.py`; pure.
 """
 
 from __future__ import annotations
@@ -12,9 +13,11 @@ from math import ceil
 from typing import NamedTuple
 
 from fairlead.ledger.progress import counts, progress
+from fairlead.model.policy.plane_knobs import Numbers
 from fairlead.model.reasons import may_add_replicas
 from fairlead.model.views import Autoscaler, Pod
-from fairlead.reconcile.autoscaling.pace import Paced
+from fairlead.reconcile.autoscaling.memory import Memory
+from fairlead.reconcile.autoscaling.pace import Paced, size_at
 from fairlead.reconcile.autoscaling.targets import Target
 
 REACT_TO_BLOCKED = "fairlead.dev/react-to-blocked"
@@ -54,7 +57,33 @@ def find_waiters(target: Target, pods: Sequence[Pod]) -> Waiters:
     )
 
 
-def held_back(found: Autoscaler, target: Target, wanted: int, waiters: Waiters, factor: float) -> Paced:
+class Bounds(NamedTuple):
+    """What bounds a number of replicas while some of them wait, and by what."""
+
+    placed: float  # times those that have a node
+    window: float  # times those that there were a window ago
+    window_seconds: float
+    window_replicas: int  # so many were there then, as far as it was not the autoscaler that changed it
+
+    def limit(self, waiters: Waiters) -> tuple[int, str]:
+        by_placed, by_window = ceil(waiters.placed * self.placed), ceil(self.window_replicas * self.window)
+        if by_placed <= by_window:
+            return by_placed, f"{self.placed:g} times the {waiters.placed} that have one"
+        ago = f"{self.window_replicas} of {self.window_seconds:g} s ago"
+        return by_window, f"{self.window:g} times the {ago}"
+
+
+def bounds_of(knobs: Numbers, current: int, memory: Memory, now: float) -> Bounds:
+    window = knobs["amplificationWindowSeconds"]
+    return Bounds(
+        knobs["amplificationMax"],
+        knobs["amplificationPerWindowMax"],
+        window,
+        size_at(current, memory.rescalings, now - window),
+    )
+
+
+def held_back(found: Autoscaler, target: Target, wanted: int, waiters: Waiters, bounds: Bounds) -> Paced:
     """How many of `wanted` may be asked for. Fewer than there are may always be."""
     current, least = target.replicas, found.spec.min_replicas
     if wanted <= current:
@@ -68,12 +97,10 @@ def held_back(found: Autoscaler, target: Target, wanted: int, waiters: Waiters, 
             f"{some} at {waiters.stage} for {waiters.reason}, which more replicas would wait for as well;"
             f" next step: {waiters.owner}{why}",
         )
-    limit = max(current, least, ceil(waiters.placed * factor))
+    most, told = bounds.limit(waiters)
+    limit = max(current, least, most)
     if waiters.waiting and wanted > limit:
-        return Paced(
-            limit,
-            AMPLIFIED,
-            f"{waiters.waiting} of {current} replicas have no node yet: no more than {limit} are asked for, which is"
-            f" {factor:g} times the {waiters.placed} that have one",
-        )
+        some = f"{waiters.waiting} of {current} replicas have no node yet: no more than {limit} are asked for"
+        bound = f"which is {told}" if limit == most else f"as the bound is {most}, {told}"
+        return Paced(limit, AMPLIFIED, f"{some}, {bound}")
     return Paced(wanted)

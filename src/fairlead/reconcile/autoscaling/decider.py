@@ -45,7 +45,7 @@ from fairlead.model.views import (
     Resource,
     View,
 )
-from fairlead.reconcile.autoscaling.blocked import Waiters, find_waiters, held_back
+from fairlead.reconcile.autoscaling.blocked import AMPLIFIED, Waiters, bounds_of, find_waiters, held_back
 from fairlead.reconcile.autoscaling.measuring import Means, Measured, Unmeasured, measure
 from fairlead.reconcile.autoscaling.memory import (
     MEMORY,
@@ -280,7 +280,8 @@ def _paced(
         report.say(ABLE, True, steady.reason, steady.message)
     else:
         report.say(ABLE, True, "ReadyForNewScale", "recommended size matches current size")
-    held = held_back(found, target, steady.replicas, waiters, knobs["amplificationMax"])
+    bounds = bounds_of(knobs, current, memory, now)
+    held = held_back(found, target, steady.replicas, waiters, bounds)
     paced = limited(current, held.replicas, spec.min_replicas, spec.max_replicas, memory, rules, now)
     verdict: Verdict = SETTLED
     if held.reason:
@@ -288,6 +289,8 @@ def _paced(
         blocked: Json = {"waiting": waiters.waiting, "placed": waiters.placed}
         if waiters.blocked:
             blocked |= {"blocked": waiters.blocked, "reason": waiters.reason, "owner": waiters.owner}
+        if held.reason == AMPLIFIED:
+            blocked |= {"bound": bounds.limit(waiters)[0], "windowReplicas": bounds.window_replicas}
         inputs = (*inputs, {"forbade": held.reason, "wanted": steady.replicas, **blocked})
     limit = held if held.reason else paced
     if limit.reason:
@@ -324,7 +327,9 @@ def _carried_out(
     report.desired = current
     scale: ChangeScale | None = None
     if wanted.replicas != current and not pausing:
-        memory = remember_rescaling(memory, Rescaling(now, current, wanted.replicas), rules.period_seconds)
+        memory = remember_rescaling(
+            memory, Rescaling(now, current, wanted.replicas), rules.remembered_seconds
+        )
         scale = _scale(found, target, wanted.replicas)
         report.desired = wanted.replicas
         report.rescaled()

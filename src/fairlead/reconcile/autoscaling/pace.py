@@ -48,10 +48,13 @@ class Behavior(NamedTuple):
     up: Rules
     down: Rules
 
+    bound_seconds: float = 0.0  # the window of the bound on amplification (`blocked.py`)
+
     @property
-    def period_seconds(self) -> int:
-        """How far back policies look."""
-        return max((each.period_seconds for each in (*self.up.policies, *self.down.policies)), default=0)
+    def remembered_seconds(self) -> float:
+        """How far back policies and that bound look."""
+        periods = (each.period_seconds for each in (*self.up.policies, *self.down.policies))
+        return max((self.bound_seconds, *periods))
 
 
 class Paced(NamedTuple):
@@ -67,6 +70,7 @@ def behavior_of(given: Json, knobs: Numbers) -> Behavior:
     return Behavior(
         _rules(up, _UP, 0.0, knobs["tolerance"]),
         _rules(down, _DOWN, knobs["downscaleStabilizationSeconds"], knobs["tolerance"]),
+        knobs["amplificationWindowSeconds"],
     )
 
 
@@ -150,10 +154,10 @@ def _allowances(
     if rules.select == "Disabled":
         return []
     return [
-        (_start(current, made, now - each.period_seconds), each.type, each.value) for each in rules.policies
+        (size_at(current, made, now - each.period_seconds), each.type, each.value) for each in rules.policies
     ]
 
 
-def _start(current: int, made: Iterable[Rescaling], since: float) -> int:
+def size_at(current: int, made: Iterable[Rescaling], since: float) -> int:
     """How many there would be without what this autoscaler did since then."""
     return current - sum(each.after - each.before for each in made if each.at > since)

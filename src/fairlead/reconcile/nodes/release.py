@@ -81,7 +81,7 @@ def release_decider() -> Decider:
         dated=(LEASES,),
         wakes=(
             Wake(NODES, changed(standing_of, itself)),
-            Wake(OVERRIDES, lambda event: _unsettled(event.view)),
+            Wake(OVERRIDES, changed(override.bearing, lambda event: _unsettled(event.view))),
             Wake(PODS, its_node(lambda node: node is None or is_in_trouble(node)), when=PLACED | LEAVING),
             Wake(PODS, _marked, when=PRESENT),
             Wake(EVIDENCE_POLICIES, each_of(NODES, is_in_trouble)),

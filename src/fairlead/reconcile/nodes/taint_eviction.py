@@ -49,7 +49,7 @@ def taint_eviction_decider() -> Decider:
             Wake(NODES, changed(_taints, itself_if(_evicting))),
             Wake(PODS, its_node(lambda node: node is not None and _evicting(node)), when=PLACED),
             Wake(EVIDENCE_POLICIES, each_of(NODES, _evicting)),
-            Wake(OVERRIDES, each_of(NODES, _evicting)),
+            Wake(OVERRIDES, changed(override.bearing, each_of(NODES, _evicting))),
         ),
         decide=_decide,
         unsettled=_unsettled,

@@ -2,8 +2,10 @@
 
 Controllers read overrides from mirrors that this view shows, so a turn that sees one is a turn of a plane whose
 controllers see it (as `plane_settings.py` has it). A condition names the plane that leads (its fence is a Lease that
-changes with the leader only): who comes to lead looks at all of them, and the condition begins anew. A controller that
-this plane does not run leaves its condition False, and `SchedulerOverrideObserved` with it.
+changes with the leader only) and the first decision that the controller made under the override: who comes to lead
+looks at all of them, and the condition begins anew. A controller that this plane does not run, or that has failed in
+each of its turns since, leaves its condition False, and so do proxies of nodes that have not heard (`proxies.py`), and
+`SchedulerOverrideObserved` with it. While nobody leads, the server says so (`unled.py`).
 
     while it holds   it names the pods that it raises (`raising.py`)
     before its end   a warning tells what changes back
@@ -14,6 +16,7 @@ this plane does not run leaves its condition False, and `SchedulerOverrideObserv
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from msgspec import structs
 
@@ -23,6 +26,7 @@ from fairlead.decision.contract import (
     SETTLED,
     Decision,
     EventNote,
+    FirstTurn,
     Reading,
     Regarding,
     Verdict,
@@ -31,21 +35,25 @@ from fairlead.decision.contract import (
 from fairlead.decision.decider import Decider, Wake, WatchEvent
 from fairlead.decision.ensure import ensure_gone, ensure_status
 from fairlead.decision.notes import NORMAL, WARNING, regarding_of
-from fairlead.decision.predicates import ENDED, GONE
-from fairlead.decision.wakes import each_of, itself
+from fairlead.decision.predicates import ENDED, GONE, NEW
+from fairlead.decision.wakes import changed, each_of, itself
 from fairlead.ledger import override as ledger
 from fairlead.model.key import Key
 from fairlead.model.kinds.scheduleroverride import APPROVED, OBSERVED, RESIDUE
 from fairlead.model.marks import PLANE_FENCE, PLANE_NAMESPACE
+from fairlead.model.service_views import ENDPOINT_SLICES, SERVICES
 from fairlead.model.views import (
     LEASES,
+    NODES,
     OVERRIDES,
     PODS,
     RESERVATIONS,
     Condition,
     Reservation,
+    Resource,
     SchedulerOverride,
 )
+from fairlead.reconcile.overrides import proxies
 from fairlead.reconcile.overrides.raising import raised_pods, raising
 from fairlead.reconcile.overrides.residue import made_for, residue_of
 from fairlead.reconcile.overrides.telling import affected_by, undo_plan
@@ -60,17 +68,22 @@ _WARN_SECONDS, _WARN_SHARE = 300.0, 0.1
 def override_decider(runs: Iterable[str]) -> Decider:
     """`runs`: the controllers of this plane, by name."""
     keeper = _Keeper(frozenset((*runs, NAME)))
-    return Decider(
-        name=NAME,
-        reads=(OVERRIDES, LEASES, PODS, RESERVATIONS),
-        wakes=(
-            Wake(OVERRIDES, itself),
-            Wake(RESERVATIONS, _of_reservation),
-            Wake(PODS, each_of(OVERRIDES, _has_residue), when=ENDED | GONE, among=OVERRIDES),
-            Wake(PODS, raising, among=OVERRIDES),
-        ),
-        decide=keeper.decide,
+    reads: tuple[Resource[Any], ...] = (OVERRIDES, LEASES, PODS, RESERVATIONS)
+    wakes: tuple[Wake[Any], ...] = (
+        Wake(OVERRIDES, itself),
+        Wake(RESERVATIONS, _of_reservation),
+        Wake(PODS, each_of(OVERRIDES, _has_residue), when=ENDED | GONE, among=OVERRIDES),
+        Wake(PODS, raising, among=OVERRIDES),
     )
+    if proxies.SLICES in keeper.runs:
+        weighing = each_of(OVERRIDES, proxies.weighs)
+        reads += (ENDPOINT_SLICES, NODES, SERVICES)
+        wakes += (
+            Wake(LEASES, changed(proxies.follows_of, weighing), among=OVERRIDES),
+            Wake(ENDPOINT_SLICES, changed(proxies.note_of, weighing), among=OVERRIDES),
+            Wake(NODES, weighing, when=NEW | GONE, among=OVERRIDES),
+        )
+    return Decider(name=NAME, reads=reads, wakes=wakes, decide=keeper.decide)
 
 
 def _of_reservation(event: WatchEvent[Reservation]) -> Iterable[Key]:
@@ -84,7 +97,7 @@ def _has_residue(override: SchedulerOverride) -> bool:
 
 class _Keeper:
     def __init__(self, runs: frozenset[str]) -> None:
-        self._runs = runs
+        self.runs = runs
 
     def decide(self, view: Reading, key: Key, now: float) -> Decision:
         found = view.get(OVERRIDES, key.namespace, key.name)
@@ -122,30 +135,56 @@ class _Keeper:
     def _observed(
         self, view: Reading, found: SchedulerOverride, affected: tuple[str, ...], over: bool, now: float
     ) -> Iterator[Condition]:
-        fence = view.get(LEASES, PLANE_NAMESPACE, PLANE_FENCE)
-        holder = fence.spec.holder_identity if fence is not None else ""
-        waits = bool(found.spec.approval) and not ledger.is_approved(found)
-        missing = [name for name in affected if name not in self._runs]
-        for name in affected:
-            if over:
-                status, reason, told = "False", "Ended", "it has ended"
-            elif waits:
-                status, reason, told = "False", "AwaitingApproval", found.spec.approval
-            elif name in missing:
-                status, reason, told = "False", "NotRunning", "the leading plane does not run it"
-            else:
-                status, reason, told = "True", "Observed", f"by {holder or 'the plane'}"
-            yield _condition(found, f"{ledger.OBSERVED_BY}{name}", status, reason, told, now)
         if over:
-            yield _condition(found, OBSERVED, "False", "Ended", f"it ended at {found.spec.expires_at}", now)
-        elif waits:
-            yield _condition(found, OBSERVED, "False", "AwaitingApproval", found.spec.approval, now)
-        elif missing:
+            told = f"it ended at {found.spec.expires_at}"
+            yield from _alike(found, affected, "Ended", "it has ended", told, now)
+            return
+        if found.spec.approval and not ledger.is_approved(found):
+            yield from _alike(
+                found, affected, "AwaitingApproval", found.spec.approval, found.spec.approval, now
+            )
+            return
+        fence = view.get(LEASES, PLANE_NAMESPACE, PLANE_FENCE)
+        holder = (fence.spec.holder_identity if fence is not None else "") or "the plane"
+        first_turns, missing = view.first_turns(found.metadata.uid), []
+        for name in affected:
+            seen = self._seen(view, found, name, first_turns.get(name), holder)
+            if not seen.is_observed:
+                missing.append(name)
+            status = "True" if seen.is_observed else "False"
+            yield _condition(found, f"{ledger.OBSERVED_BY}{name}", status, seen.reason, seen.message, now)
+        if missing:
             told = f"not yet by {', '.join(missing)}"
             yield _condition(found, OBSERVED, "False", "NotObserved", told, now)
         else:
-            told = f"by {', '.join(affected)} of {holder or 'the plane'}"
+            told = f"by {', '.join(affected)} of {holder}"
             yield _condition(found, OBSERVED, "True", "Observed", told, now)
+
+    def _seen(
+        self, view: Reading, found: SchedulerOverride, name: str, first: FirstTurn | None, holder: str
+    ) -> proxies.Following:
+        """One that fails whenever it looks has taken note of nothing; one that had nothing to decide yet has."""
+        if name == proxies.NAME and proxies.SLICES in self.runs:
+            return proxies.following(view, found)
+        if name not in self.runs:
+            return proxies.Following(False, "NotRunning", "the leading plane does not run it")
+        if first is None:
+            return proxies.Following(
+                True, "Observed", f"by {holder}, which had nothing to decide under it yet"
+            )
+        if not first.decision:
+            return proxies.Following(False, "Failing", f"it fails in every turn: {first.trouble}")
+        told = f"by {holder}; its first decision under it is {first.decision}, about {first.about}"
+        return proxies.Following(True, "Observed", told)
+
+
+def _alike(
+    found: SchedulerOverride, affected: tuple[str, ...], reason: str, each: str, all_: str, now: float
+) -> Iterator[Condition]:
+    """Nobody has to take note of it now."""
+    for name in affected:
+        yield _condition(found, f"{ledger.OBSERVED_BY}{name}", "False", reason, each, now)
+    yield _condition(found, OBSERVED, "False", reason, all_, now)
 
 
 def _removed(view: Reading, key: Key) -> Decision:

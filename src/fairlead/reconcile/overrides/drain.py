@@ -14,6 +14,7 @@ from fairlead.decision.decider import Decider, Wake, WatchEvent
 from fairlead.decision.effects import delete_object, identity
 from fairlead.decision.notes import NORMAL, WARNING, regarding_of
 from fairlead.decision.predicates import PLACED, PRESENT
+from fairlead.decision.wakes import changed
 from fairlead.ledger import override as ledger
 from fairlead.model.key import Key
 from fairlead.model.views import NODES, OVERRIDES, PODS, Pod, SchedulerOverride
@@ -27,7 +28,7 @@ def drain_decider() -> Decider:
         name=NAME,
         reads=(PODS, NODES, OVERRIDES),
         wakes=(
-            Wake(OVERRIDES, _of_override, when=PRESENT),
+            Wake(OVERRIDES, changed(ledger.bearing, _of_override), when=PRESENT),
             Wake(PODS, _of_pod, when=PLACED, among=OVERRIDES),
         ),
         decide=_decide,

@@ -18,6 +18,7 @@ from msgspec import structs
 from fairlead.core.times import timestamp
 from fairlead.decision.contract import Decision, Reading
 from fairlead.decision.decider import Decider, KeysOf, Wake, WatchEvent, key_of
+from fairlead.decision.wakes import changed
 from fairlead.ledger import override as ledger
 from fairlead.model.key import Key
 from fairlead.model.reasons import DESIRED, HELD, HELD_BY_OVERRIDE, owner_of
@@ -58,7 +59,7 @@ def heeding(decider: Decider, resource: Resource[Any]) -> Decider:
     return dataclasses.replace(
         decider,
         reads=(*decider.reads, OVERRIDES),
-        wakes=(*decider.wakes, Wake(OVERRIDES, _covered(resource, sort))),
+        wakes=(*decider.wakes, Wake(OVERRIDES, changed(ledger.bearing, _covered(resource, sort)))),
         decide=decide,
     )
 

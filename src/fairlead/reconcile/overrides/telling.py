@@ -8,6 +8,7 @@ from fairlead.ledger import override as ledger
 from fairlead.ledger.priority import bears_on_priority
 from fairlead.model.kinds.scheduleroverride import split
 from fairlead.model.views import SchedulerOverride
+from fairlead.reconcile.overrides import proxies
 
 _EXPANDING = {"deployment": ("deployment",), "statefulset": ("statefulset",), "replicaset": ("replicaset",)}
 _ROLLING = {"deployment": ("deployment",), "statefulset": ("statefulset",), "daemonset": ("daemonset",)}
@@ -40,7 +41,7 @@ def affected_by(override: SchedulerOverride) -> tuple[str, ...]:
     if changes.allow_reserved_capacity_class:
         found.append("override-capacity")
     if changes.traffic_weights:
-        found.append("endpoint-slices")
+        found += ["endpoint-slices", proxies.NAME]
     return tuple(sorted(set(found)))
 
 

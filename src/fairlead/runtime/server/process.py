@@ -68,6 +68,7 @@ from fairlead.runtime.server.routes import ServerRoutes
 from fairlead.runtime.server.settings import ServeSettings
 from fairlead.runtime.server.signing import Signing
 from fairlead.runtime.server.store_driver import StoreDriver
+from fairlead.runtime.server.unled import Unled
 from fairlead.runtime.tracing.exporter import Exporter, started_exporter, tracer_of
 from fairlead.store.contract import CommittedChange, Journal, Retention
 from fairlead.store.machine import Store
@@ -234,6 +235,7 @@ class Server:
         self._asked = NodeConnections(loop, self._known)
         self._granting.learn_all()
         granting = asyncio.create_task(self._granting.run())
+        unled = asyncio.create_task(Unled(host, self._clock).run())
         self._turns = Turns(loop, self._assembly.flow_control, self._store, time.monotonic)
         driver.gathers = self._turns.gathers
         handler = Handler(
@@ -267,6 +269,7 @@ class Server:
         renewing.cancel()
         expiring.cancel()
         granting.cancel()
+        unled.cancel()
         counting.cancel()
         monitoring.cancel()
         signing.cancel()

@@ -14,7 +14,7 @@ from functools import partial
 
 import msgspec
 
-from fairlead.agent.services import routes, weights_end
+from fairlead.agent.services import routes, weights_held
 from fairlead.model.key import Key
 from fairlead.model.service_views import ENDPOINT_SLICES, SERVICES, EndpointSlice, Service
 from fairlead.runtime.node.service_proxy import ServiceProxy
@@ -82,6 +82,6 @@ class ServerRoutes:
             self._weights_timer = None
         now, slices = self._clock(), self._slices.values()
         self.proxy.serve(routes(self._services.values(), slices, now))
-        end = weights_end(slices, now)
+        end = weights_held(slices, now).until
         if end:
             self._weights_timer = self._loop.call_later(end - now, self._serve)

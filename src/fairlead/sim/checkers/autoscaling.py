@@ -1,8 +1,9 @@
 """What an autoscaler may do to the number of replicas: judged at each of its writes, from the objects alone.
 
     scales-within-bounds    what it asks for is within minReplicas and maxReplicas as they are then
-    amplification-bounded   while replicas have no node it asks for no more than a multiple of those that have one,
-                            and for none at all while some have long waited for what others must change (T05)
+    amplification-bounded   while replicas have no node it asks for no more than a multiple of those that have one, and
+                            than a multiple of those of a window ago, and for none at all while some have long waited
+                            for what others must change (T05)
     no-flapping             what it added stays for the window of stabilization, unless maxReplicas asks for less
 
 Mirrors lag: for what an autoscaler could not have seen yet it is not blamed.
@@ -82,6 +83,7 @@ class AmplificationBounded(_Scaling):
         self._placed: dict[str, set[str]] = {}  # by app: uids of pods that have a node
         self._recent: dict[str, deque[tuple[float, int]]] = {}  # how many there were until when
         self._blocked_since: dict[str, dict[str, float]] = {}  # by app: what waits for others, and since when
+        self._rescaled: dict[str, list[tuple[float, int]]] = {}  # by app: when an autoscaler added how many
 
     def saw(self, sight: Sight) -> None:
         super().saw(sight)
@@ -121,9 +123,15 @@ class AmplificationBounded(_Scaling):
             waiting.pop(uid, None)
 
     def _scaled(self, sight: Sight, scaler: Any, before: int, after: int, by_autoscaler: bool) -> None:
+        app = sight.key.name
+        if by_autoscaler:
+            rescaled = self._rescaled.setdefault(app, [])
+            # What is this old may have been out of the window when it was decided.
+            since = sight.seconds - max(0.0, self._knobs["amplificationWindowSeconds"] - _LATE_SECONDS)
+            ago = before - sum(added for at, added in rescaled if at > since)
+            rescaled.append((sight.seconds, after - before))
         if not by_autoscaler or after <= max(before, scaler.spec.min_replicas):
             return
-        app = sight.key.name
         since = min(self._blocked_since.get(app, {}).values(), default=sight.seconds)
         reacts = scaler.metadata.annotations.get(REACT_TO_BLOCKED) == "true"
         if sight.seconds - since > _LAG_SECONDS and not reacts:
@@ -135,6 +143,11 @@ class AmplificationBounded(_Scaling):
         ]
         placed = max([len(self._placed.get(app, ())), *recent])
         limit = ceil(placed * self._knobs["amplificationMax"])
+        if placed < before and after > ceil(ago * self._knobs["amplificationPerWindowMax"]):
+            told = (
+                f"Deployment {app} was scaled from {before} to {after} within a window that began with {ago}"
+            )
+            raise Violation(self.name, f"{told}, while no more than {placed} had a node")
         if placed < before and after > limit:
             told = (
                 f"Deployment {app} was scaled from {before} to {after} while no more than {placed} had a node"

@@ -210,6 +210,7 @@ class _WidePlane(Plane):
     own looks at what is left."""
 
     def widen(self) -> None:
+        self.health.recording.is_off = True
         for controller in self.controllers:
             controller.settings = replace(controller.settings, turns_max=_AT_ONCE)
         if self.placer is not None:

@@ -30,14 +30,15 @@ _AUTOSCALERS = ("autoscaling/v2", "horizontalpodautoscalers")
 _DEPLOYMENT = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
 
 
-def scenario(reacts: bool = False, amplification: float = 2.0) -> Scenario:
-    """`reacts`: replicas that wait count as a reason to add more, up to so many times those that have a node."""
+def scenario(reacts: bool = False, amplification: float = 2.0, per_window: float = 5.0) -> Scenario:
+    """`reacts`: replicas that wait count as a reason to add more, up to so many times those that have a node, and
+    `per_window` times those of a window ago."""
     return Scenario(
         name="autoscaling",
         standing=(
             small.node(name="node-0"),
             small.node(name="node-1"),
-            create(0.2, "fairlead.dev/v1", "planesettings", _settings(amplification), ""),
+            create(0.2, "fairlead.dev/v1", "planesettings", _settings(amplification, per_window), ""),
             create(0.2, "v1", "configmaps", _demand(20)),
             create(0.2, *_AUTOSCALERS, _autoscaler(reacts)),
             create(1.0, "apps/v1", "deployments", _deployment()),
@@ -79,8 +80,13 @@ def scenario(reacts: bool = False, amplification: float = 2.0) -> Scenario:
     )
 
 
-def _settings(amplification: float) -> Json:
-    numbers = {"syncSeconds": 7.0, "downscaleStabilizationSeconds": 60.0, "amplificationMax": amplification}
+def _settings(amplification: float, per_window: float) -> Json:
+    numbers = {
+        "syncSeconds": 7.0,
+        "downscaleStabilizationSeconds": 60.0,
+        "amplificationMax": amplification,
+        "amplificationPerWindowMax": per_window,
+    }
     spec = {"autoscaling": numbers}
     return {"kind": "PlaneSettings", "metadata": {"name": plane_knobs.NAME}, "spec": spec}
 

@@ -1,36 +1,26 @@
-"""`recovery`: replicas that wait until room is reserved for them, by a controller whose create nobody hears of.
+"""`recovery`: replicas that find no room until people let them use a capacity class, and creates nobody hears of.
 
 The worked example of a duplicate reservation: a Reservation is committed, its answer is lost, the leader dies, and the
-next one has not been told. There must be one active Reservation per replica and intent all the same; it is found again,
-used once, and goes with the replica.
+next one has not been told. There must be one active Reservation per workload and intent all the same; it is found
+again, used once, and goes with the replica that used it.
 
-    0 s     node-0 and node-1
-    5 s     replica-040 of risk-api, closed by a gate, asks for room for `recovery`; -041 to -043 follow in half seconds
-    90 s    they are deleted, but for replica-040
+    0 s     node-0 and node-1, both kept for the class `recovery`
+    5 s     risk-api is to have four replicas, for which there is no room
+    8 s     the override `room` lets four of them use the class, for an hour
+    90 s    risk-api is to have one replica
 
-`Recovery` is the whole controller: it makes the Reservation, and opens the gate once room is kept.
+Who reserves is the controller of production (`reconcile/overrides/capacity.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from fairlead.control.leadership import LeadershipSettings
-from fairlead.decision.contract import NOTHING, SETTLED, Decision, Reading, Waiting
-from fairlead.decision.decider import Decider, Wake, WatchEvent
-from fairlead.decision.effects import Effect, premise_of
-from fairlead.decision.ensure import ensure_child, ensure_fields
-from fairlead.ledger.reservation import ACTIVE, ANNOTATION
-from fairlead.model.key import Key
-from fairlead.model.kinds.reservation import name_for
-from fairlead.model.views import PODS, RESERVATIONS, Pod, Reservation
+from fairlead.sim.endstate import HISTORY, MADE
 from fairlead.sim.faults import Faults
-from fairlead.sim.scenario import Json, Scenario, ScenarioStep, create, delete
+from fairlead.sim.scenario import Json, Scenario, ScenarioStep, create, patch
 
-NAME = "recovery"
-INTENT = "recovery.fairlead.dev/intent"
-GATE = "recovery.fairlead.dev/room"
-REPLICAS = tuple(f"replica-04{number}" for number in range(4))
+REPLICAS = 4
+SETS = ("apps/v1", "replicasets")
 FAULTS = Faults(
     request_lost=0.04,
     request_late=0.03,
@@ -46,102 +36,85 @@ FAULTS = Faults(
 )
 
 
-def recovery_decider() -> Decider:
-    return Recovery().decider()
-
-
-class Recovery:
-    def decider(self) -> Decider:
-        return Decider(
-            name=NAME,
-            reads=(PODS, RESERVATIONS),
-            wakes=(Wake(PODS, _of_replica), Wake(RESERVATIONS, _of_reservation)),
-            decide=self.decide,
-        )
-
-    def decide(self, view: Reading, key: Key, now: float) -> Decision:
-        pod = view.get(PODS, key.namespace, key.name)
-        if pod is None or not pod.live or not pod.spec.scheduling_gates:
-            return NOTHING
-        found = self.found(view, pod)
-        if found is None:
-            return Decision(Waiting("NotReserved", "no room is reserved"), self._reserve(pod, now))
-        if found.status.phase != ACTIVE:
-            return Decision(Waiting("NoRoomYet", f"{found.metadata.name} has no node"))
-        return Decision(SETTLED, self._open(pod, found))
-
-    def found(self, view: Reading, pod: Pod) -> Reservation | None:
-        """By owner and intent, from which its name follows."""
-        return view.get(RESERVATIONS, pod.metadata.namespace, self.name_of(pod, 0.0))
-
-    def name_of(self, pod: Pod, now: float) -> str:
-        return name_for(pod.metadata.uid, pod.metadata.annotations[INTENT])
-
-    def _reserve(self, pod: Pod, now: float) -> tuple[Effect, ...]:
-        meta, intent = pod.metadata, pod.metadata.annotations[INTENT]
-        body = {
-            "metadata": {"name": self.name_of(pod, now)},
-            "spec": {
-                "owner": {"apiVersion": "v1", "kind": "Pod", "name": meta.name, "uid": meta.uid},
-                "intent": intent,
-                "nodeSelector": {},
-                "requests": pod.spec.containers[0].resources.requests,
-                "ttlSeconds": 3600,
-            },
-        }
-        made = ensure_child(NAME, meta, RESERVATIONS, None, body, intent, (premise_of(PODS, meta),))
-        return (made,) if made is not None else ()
-
-    def _open(self, pod: Pod, found: Reservation) -> tuple[Effect, ...]:
-        """From here on the scheduler may use what is kept."""
-        wanted: Json = {
-            "metadata": {"annotations": {ANNOTATION: found.metadata.name}},
-            "spec": {"schedulingGates": None},
-        }
-        current: Json = {"spec": {"schedulingGates": pod.spec.scheduling_gates}}
-        opened = ensure_fields(NAME, pod.metadata, PODS, pod, "open", current, wanted)
-        return (opened,) if opened is not None else ()
-
-
-def _of_replica(event: WatchEvent[Pod]) -> Iterable[Key]:
-    return (event.key,) if INTENT in event.newest.metadata.annotations else ()
-
-
-def _of_reservation(event: WatchEvent[Reservation]) -> Iterable[Key]:
-    return (Key(PODS.name, event.key.namespace, event.newest.spec.owner.name),)
-
-
 def scenario() -> Scenario:
     return Scenario(
         name="recovery",
-        steps=_steps(),
+        steps=(
+            *standing(2),
+            create(5.0, *SETS, risk_api(REPLICAS)),
+            lend(8.0, REPLICAS),
+            patch(90.0, *SETS, "risk-api", {"spec": {"replicas": 1}}),
+        ),
         hollow_prefix="node-",
         planes=2,
         faults_until_seconds=150.0,
         seconds_min=200.0,
         seconds_max=900.0,
         quiet_seconds=50.0,
-        controllers=(recovery_decider,),
         # Shorter than a watch may lag: who takes over may not have been told yet.
         leadership=LeadershipSettings(duration_seconds=8.0, renew_seconds=3.0, retry_seconds=2.0),
+        # Which of the replicas are taken away follows from which came first.
+        allowed=(HISTORY, MADE),
+        compared=but_for_names,
     )
 
 
-def _steps() -> tuple[ScenarioStep, ...]:
+def standing(nodes: int) -> tuple[ScenarioStep, ...]:
+    """Nodes that nothing may use without a Reservation in the class."""
+    class_ = {"name": "recovery", "nodeSelector": {"matchLabels": {"tier": "recovery"}}}
+    policy: Json = {
+        "kind": "SchedulingPolicy",
+        "metadata": {"name": "classes"},
+        "spec": {"capacityClasses": [class_]},
+    }
+    settings: Json = {
+        "kind": "PlaneSettings",
+        "metadata": {"name": "default"},
+        "spec": {"schedulingPolicy": "classes"},
+    }
+    labels = {"tier": "recovery"}
     return (
         *(
-            create(0.1, "v1", "nodes", {"kind": "Node", "metadata": {"name": f"node-{number}"}}, "")
-            for number in range(2)
+            create(
+                0.1, "v1", "nodes", {"kind": "Node", "metadata": {"name": f"node-{at}", "labels": labels}}, ""
+            )
+            for at in range(nodes)
         ),
-        *(create(5.0 + number / 2, "v1", "pods", replica(name)) for number, name in enumerate(REPLICAS)),
-        *(delete(90.0, "v1", "pods", name) for name in REPLICAS[1:]),
+        create(0.2, "fairlead.dev/v1", "schedulingpolicies", policy, ""),
+        create(0.3, "fairlead.dev/v1", "planesettings", settings, ""),
     )
 
 
-def replica(name: str) -> Json:
+def risk_api(replicas: int) -> Json:
     container = {"name": "main", "image": "risk-api:1", "resources": {"requests": {"cpu": "4"}}}
+    labels = {"app": "risk-api"}
     return {
-        "kind": "Pod",
-        "metadata": {"name": name, "labels": {"app": "risk-api"}, "annotations": {INTENT: "recovery"}},
-        "spec": {"containers": [container], "schedulingGates": [{"name": GATE}]},
+        "kind": "ReplicaSet",
+        "metadata": {"name": "risk-api"},
+        "spec": {
+            "replicas": replicas,
+            "selector": {"matchLabels": labels},
+            "template": {"metadata": {"labels": labels}, "spec": {"containers": [container]}},
+        },
+    }
+
+
+def lend(at: float, replicas: int) -> ScenarioStep:
+    changes = {"allowReservedCapacityClass": "recovery", "reservedReplicas": replicas}
+    spec: Json = {
+        "target": "replicaset/risk-api",
+        "reason": "recovery-capacity",
+        "expiresAfter": "1h",
+        "changes": changes,
+    }
+    made: Json = {"kind": "SchedulerOverride", "metadata": {"name": "room"}, "spec": spec}
+    return create(at, "fairlead.dev/v1", "scheduleroverrides", made)
+
+
+def but_for_names(ending: dict[str, str]) -> dict[str, str]:
+    """Which of several Reservations and pods is left is nobody's promise; that it is one is a checker's."""
+    return {
+        name: line
+        for name, line in ending.items()
+        if not name.startswith(("reservations.", "pods/", "scheduleroverrides."))
     }

@@ -1,8 +1,8 @@
-"""`reserve`: `recovery` in small: two replicas, and a controller that dies at and after most of what it writes.
+"""`reserve`: `recovery` in small: replicas one by one, and a controller that dies at and after most of what it writes.
 
-before   node-0
-3 s      replica-040 asks for room; 23 s: replica-041
-50 s     replica-041 is deleted
+before   node-0 and node-1, kept for the class `recovery`; the override `room` lets four replicas of risk-api use it
+3 s      risk-api is to have one replica; 13, 23 and 33 s: one more
+50 s     it is to have one again
 60 s     the last fault
 """
 
@@ -10,29 +10,37 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fairlead.sim.scenario import Scenario, create, delete
+from fairlead.sim.scenario import Scenario, ScenarioStep, create, patch
 from fairlead.sim.worlds import recovery, small
 
 FAULTS = replace(
     small.FAULTS,
-    crash_at_write=0.05,
-    crash_after_write=0.15,
+    crash_at_write=0.02,
+    crash_after_write=0.06,
     watch_lag=0.5,
     reply_lost=0.08,
     racing_write=0.0,
 )
-_PODS = ("v1", "pods")
+_KINDS = (
+    "planesettings.fairlead.dev",
+    "reservations.fairlead.dev",
+    "scheduleroverrides.fairlead.dev",
+    "schedulingpolicies.fairlead.dev",
+)
 
 
 def scenario() -> Scenario:
-    first, second = recovery.REPLICAS[:2]
+    whole = recovery.scenario()
     return Scenario(
         name="reserve",
-        standing=(small.node(),),
+        standing=(
+            *recovery.standing(2),
+            create(0.4, *recovery.SETS, recovery.risk_api(0)),
+            recovery.lend(0.5, recovery.REPLICAS),
+        ),
         steps=(
-            create(3.0, *_PODS, recovery.replica(first)),
-            create(23.0, *_PODS, recovery.replica(second)),
-            delete(50.0, *_PODS, second),
+            *(_replicas(3.0 + 10.0 * number, number + 1) for number in range(recovery.REPLICAS)),
+            _replicas(50.0, 1),
         ),
         hollow_prefix="node-",
         planes=2,
@@ -40,8 +48,16 @@ def scenario() -> Scenario:
         seconds_min=70.0,
         seconds_max=400.0,
         quiet_seconds=50.0,
-        deciders=small.controllers("reservation", "garbage-collector", kinds=("reservations.fairlead.dev",)),
-        controllers=(recovery.recovery_decider,),
+        deciders=small.controllers(
+            "replicaset", "reservation", "garbage-collector", "overrides", "override-capacity", "scheduling-policy",
+            "plane-settings", kinds=_KINDS,
+        ),
         # Shorter than a watch may lag: who takes over may not have been told yet.
-        leadership=recovery.scenario().leadership,
-    )
+        leadership=whole.leadership,
+        allowed=whole.allowed,
+        compared=whole.compared,
+    )  # fmt: skip
+
+
+def _replicas(at: float, count: int) -> ScenarioStep:
+    return patch(at, *recovery.SETS, "risk-api", {"spec": {"replicas": count}})

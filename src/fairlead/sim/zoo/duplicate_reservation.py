@@ -1,22 +1,28 @@
 """Lesson 020: a new leader decides on a mirror that does not show yet what the former one did, and makes a second
-Reservation for the same purpose. Its name does not follow from owner and intent, and the API asks for no such name:
-either alone would keep it to one."""
+Reservation for the same purpose. It does not look at what the server counted, its name does not follow from owner and
+intent, and the API asks for no such name: each alone would keep it to one."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
+
+from msgspec import structs
 
 from fairlead.api.access.sign_in import SignIn
 from fairlead.api.desk import Desk
 from fairlead.api.server import Api
 from fairlead.control.plane import Plane
-from fairlead.decision.contract import Reading
+from fairlead.decision.contract import Decision, Reading
 from fairlead.decision.decider import Decider
+from fairlead.decision.effects import OPERATION, Create, Effect
 from fairlead.model.catalog import Catalog
+from fairlead.model.key import Key
 from fairlead.model.kinds import reservation
-from fairlead.model.views import RESERVATIONS, Pod, Reservation
+from fairlead.model.views import OVERRIDES
+from fairlead.reconcile.overrides.capacity import NAME
 from fairlead.sim.parts import Parts
-from fairlead.sim.worlds.recovery import INTENT, NAME, Recovery
+from fairlead.sim.zoo.wrapping import SpoiltView
 
 
 class EagerPlane(Plane):
@@ -26,21 +32,33 @@ class EagerPlane(Plane):
         return (), ()
 
 
-class ByAttempt(Recovery):
-    """Looks for owner and intent among what the mirror shows; what it makes is named after the attempt."""
+class OwnCount(SpoiltView):
+    """Only what the mirror of Reservations shows is there; what the server counted is not looked at."""
 
-    def found(self, view: Reading, pod: Pod) -> Reservation | None:
-        meta = pod.metadata
-        wanted = (meta.uid, meta.annotations[INTENT])
-        mine = (
-            each
-            for each in view.list(RESERVATIONS, meta.namespace)
-            if (each.spec.owner.uid, each.spec.intent) == wanted
-        )
-        return next(mine, None)
+    def get(self, resource: Any, namespace: str, name: str) -> Any:
+        found = self._inner.get(resource, namespace, name)
+        if found is None or resource.name != OVERRIDES.name:
+            return found
+        return structs.replace(found, status=structs.replace(found.status, reserved=()))
 
-    def name_of(self, pod: Pod, now: float) -> str:
-        return f"{pod.metadata.name}-{int(now * 1000)}"
+
+def by_attempt(decider: Decider) -> Decider:
+    """What it makes is named after the attempt."""
+
+    def renamed(effect: Effect, now: float) -> Effect:
+        if not isinstance(effect, Create):
+            return effect
+        name = f"{effect.body['spec']['intent']}-{int(now * 1000)}"
+        metadata = {**effect.body["metadata"], "name": name}
+        label = f"{effect.identity}/{name}"
+        metadata["annotations"] = {**metadata["annotations"], OPERATION: label}
+        return structs.replace(effect, identity=label, name=name, body={**effect.body, "metadata": metadata})
+
+    def decide(view: Reading, key: Key, now: float) -> Decision:
+        decision = decider.decide(OwnCount(view), key, now)
+        return structs.replace(decision, effects=tuple(renamed(each, now) for each in decision.effects))
+
+    return replace(decider, decide=decide)
 
 
 def without_the_rule(desk: Desk, sign_in: SignIn) -> Api:
@@ -59,6 +77,6 @@ def plant(parts: Parts) -> Parts:
     deciders = parts["deciders"]
 
     def loose() -> tuple[Decider, ...]:
-        return tuple(ByAttempt().decider() if each.name == NAME else each for each in deciders())
+        return tuple(by_attempt(each) if each.name == NAME else each for each in deciders())
 
     return {**eager(parts), "deciders": loose, "api": without_the_rule}

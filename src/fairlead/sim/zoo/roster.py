@@ -241,6 +241,13 @@ SPECIMENS: tuple[Specimen, ...] = (
         "takes a wait for demand",
     ),
     Specimen(
+        "window_forgotten",
+        0,
+        "autoscaling",
+        ("amplification-bounded", *_UNFINISHED),
+        "begins to count anew with each look",
+    ),
+    Specimen(
         "recommendations_forgotten",
         0,
         "autoscaling",

@@ -23,7 +23,11 @@ class Unbounded(SpoiltView):
             annotations = {**found.metadata.annotations, REACT_TO_BLOCKED: "true"}
             return structs.replace(found, metadata=structs.replace(found.metadata, annotations=annotations))
         if resource.name == PLANE_SETTINGS.name:
-            numbers = {**(found.spec.get("autoscaling") or {}), "amplificationMax": 1e6}
+            numbers = {
+                **(found.spec.get("autoscaling") or {}),
+                "amplificationMax": 1e6,
+                "amplificationPerWindowMax": 1e6,
+            }
             return structs.replace(found, spec={**found.spec, "autoscaling": numbers})
         return found
 

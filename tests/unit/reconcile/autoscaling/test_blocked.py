@@ -88,6 +88,24 @@ def test_whoever_asks_for_it_gets_the_amplification_up_to_the_bound() -> None:
     assert condition(world, "ScalingLimited") == ("True", "AmplificationLimit")
 
 
+def test_a_window_has_a_bound_of_its_own_however_often_replicas_come_to_a_node() -> None:
+    world = scaled(2, metrics=(WANTING,), metadata={"annotations": {REACT_TO_BLOCKED: "true"}})
+    bounds = {"amplificationMax": 100, "amplificationPerWindowMax": 2.5, "amplificationWindowSeconds": 200}
+    world.add(PLANE_SETTINGS, "default", spec={"autoscaling": bounds})
+    numbers = []
+    for _ in range(6):
+        short(world, replicas(world) if numbers else 5)
+        decision = look(world, 20)
+        numbers.append(replicas(world))
+    assert numbers == [6, 8, 12, 13, 13, 13]  # two and a half times the five that there were when it began
+    assert message(world, "ScalingLimited").endswith("which is 2.5 times the 5 of 200 s ago")
+    assert decision.inputs[-1]["bound"] == 13
+    assert decision.inputs[-1]["windowReplicas"] == 5
+    world.tick(200)
+    assert look(world, 20).verdict != decision.verdict
+    assert replicas(world) > 13
+
+
 def test_lag_of_the_scheduler_raises_the_number_no_further_than_the_bound() -> None:
     """Nobody says why they wait: the scheduler has not come to them."""
     world = scaled(4, metrics=(WANTING,))

@@ -10,6 +10,7 @@ import pytest
 from fairlead.core.times import timestamp
 from fairlead.decision.contract import Settled, Waiting
 from fairlead.ledger.zone_weights import NOTE
+from fairlead.model.key import Key
 from fairlead.model.kind import Json
 from fairlead.model.marks import ZONE
 from fairlead.model.service_views import ENDPOINT_SLICES, SERVICES
@@ -77,7 +78,8 @@ def test_slices_of_the_targets_services_say_the_weights_and_their_end(
 ) -> None:
     found = world("b")
     lay_down(found, "shift", target, trafficWeights=weights(a=0, b=30))
-    said = {"weights": {"a": 0, "b": 30}, "until": timestamp(found.now + 600), "by": "default/shift"}
+    said: Json = {"weights": {"a": 0, "b": 30}, "until": timestamp(found.now + 600), "by": "default/shift"}
+    said["uid"] = found.objects[Key(OVERRIDES.name, "default", "shift")]["metadata"]["uid"]
     assert notes(found) == dict.fromkeys(services, said)
     assert found.settle(DECIDERS) == 0
 
