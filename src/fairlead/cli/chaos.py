@@ -178,12 +178,13 @@ def _capture(client: ApiClient, since: float, file: Path) -> None:
     from fairlead.cli.incident_origin import ServerOrigin
     from fairlead.cli.sim_artifacts import write_file
     from fairlead.replay.artifact import write_artifact
-    from fairlead.replay.capture import capture
+    from fairlead.replay.capture import capture, start_before
 
-    found = capture(ServerOrigin(client), since - 1.0, time.time())
+    origin = ServerOrigin(client)
+    found = capture(origin, start_before(origin, since - 1.0), time.time())
     write_file(file, write_artifact(found))
     print(f"wrote {file}: {len(found.changes)} changes, {len(found.lines)} lines")
-    hint(f"fairlead replay {file}")
+    hint(f"fairlead replay {file} --closed")
 
 
 def _list(options: argparse.Namespace) -> int:

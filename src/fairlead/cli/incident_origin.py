@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import msgspec
 
 from fairlead.cli.client import ApiClient
-from fairlead.control.instructions import DECISIONS, TURNS
+from fairlead.control.instructions import DECISIONS, DELIVERIES, TURNS
 from fairlead.core.errors import ApiError, Forbidden, OperatorError
 from fairlead.core.times import microtime, parse_time
 from fairlead.model.key import Key
@@ -20,6 +20,7 @@ HISTORY = "/fairlead/v1/history"
 _PATHS = {
     DECISIONS: ("/fairlead/v1/decisions", ""),
     TURNS: ("/fairlead/v1/decisions", TURNS),
+    DELIVERIES: ("/fairlead/v1/decisions", DELIVERIES),
     AUDIT: ("/fairlead/v1/audit", ""),
 }
 _PAGE = 1_000
