@@ -6,8 +6,8 @@ a machine that is told the same does the same.
     items_of(line)                                     and back
 
 Objects are not on it: a delivery names the revision up to which the mirror has seen its resource, and history has what
-was committed. What a decision was made on, and in which order keys came, follows; so do faults that were injected, as
-an answer names the one that struck it. Written by `runtime/server/plane_driver.py`, which is told everything through
+was committed. What a decision was made on, and in which order keys came, follows; faults that were
+injected stand where they struck. Written by `runtime/server/plane_driver.py`, which is told everything through
 one hook; read by `sim/closed/`.
 """
 
@@ -95,12 +95,21 @@ class Sent(msgspec.Struct, frozen=True, array_like=True, tag="sent", gc=False):
     allotted: int
 
 
+class Struck(msgspec.Struct, frozen=True, array_like=True, tag="struck", gc=False):
+    """A fault was injected into a request, which is sent all the same, later or not at all."""
+
+    call: int
+    now: float
+    controller: str
+    what: str
+    fault: str
+
+
 class Heard(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """The answer to a call, by the server or, if `fault` names one, by what struck it."""
+    """The answer to a call."""
 
     call: int
     chance: float
-    fault: str = ""
     done: int = 0  # the revision that it says the object has; 0: none told
 
 
@@ -109,7 +118,7 @@ class WereAnswered(msgspec.Struct, frozen=True, array_like=True, tag="replies", 
     replies: tuple[Heard, ...]
 
 
-TapeItem = Began | Awoke | Delivered | WasListed | WasMarked | Ended | SetClock | Sent | WereAnswered
+TapeItem = Began | Awoke | Delivered | WasListed | WasMarked | Ended | SetClock | Sent | Struck | WereAnswered
 
 
 class TapeLine(msgspec.Struct, frozen=True):
@@ -131,7 +140,6 @@ class TapeWriter:
     def __init__(self) -> None:
         self.is_on = True
         self._items: list[TapeItem] = []
-        self._faults: dict[int, str] = {}  # by call, of answers that are to be told
 
     @property
     def is_full(self) -> bool:
@@ -148,10 +156,10 @@ class TapeWriter:
         if self.is_on:
             self._items.append(Began(event.now, event.chance, identity, revision))
 
-    def struck(self, call: int, fault: str) -> None:
-        """Its answer will be this fault's, not the server's."""
+    def struck(self, call: Call, now: float, fault: str) -> None:
         if self.is_on:
-            self._faults[call] = fault
+            what = text_of_request(call.request)
+            self._items.append(Struck(call.call, now, call.controller, what, fault))
 
     def sent(self, call: Call, now: float, entropy: bytes, allotted: int) -> None:
         if self.is_on:
@@ -185,9 +193,8 @@ class TapeWriter:
                 pass  # with its identity: `began`
 
     def _heard(self, reply: Replied) -> Heard:
-        fault = self._faults.pop(reply.call, "") if self._faults else ""
         done = reply.outcome.revision if isinstance(reply.outcome, Done) else 0
-        return Heard(reply.call, reply.chance, fault, done)
+        return Heard(reply.call, reply.chance, done)
 
     def _mirrored(self, resource: str, events: Iterable[object]) -> None:
         last: Framed | None = None

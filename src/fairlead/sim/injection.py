@@ -21,6 +21,8 @@ from fairlead.port.request import READ_VERBS, Request
 from fairlead.sim.calls import what_of
 from fairlead.sim.chance import Chance
 
+# The server's answer is not told.
+UNHEARD = frozenset({"request_lost", "request_late", "reply_lost", "throttled"})
 LAG_MS_MAX = 12_000
 SLOW_MS_MAX = 4_000
 LATE_MS_MAX = 5_000

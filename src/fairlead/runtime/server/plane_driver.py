@@ -54,9 +54,6 @@ _CHANGES_PER_TURN = 256
 _REPLIES_PER_TURN = 64
 #: bound: plane | the tape of a plane is written within | what was told since is lost in a crash
 TAPE_SECONDS = 0.25
-_UNHEARD = frozenset(
-    {"request_lost", "request_late", "reply_lost", "throttled"}
-)  # the server's answer is not told
 
 
 class _Follow(NamedTuple):
@@ -202,9 +199,9 @@ class PlaneDriver:
         if self._tracer is not None:
             self._tracer.called(call)
         fate = self._chaos.strikes(call, send, answer) if self._chaos is not None else ""
-        if fate in _UNHEARD:
-            self._tape.struck(call.call, fate)
-        elif not fate:
+        if fate:
+            self._tape.struck(call, self._clock(), fate)
+        else:
             send(answer)
 
     def _send(self, call: Call, user: User, answer: Callable[[Outcome], None]) -> None:

@@ -15,7 +15,7 @@ Exact from the start of a plane on, so the tape has to have one.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import Counter, deque
+from collections import Counter
 from typing import NamedTuple
 
 import msgspec
@@ -40,6 +40,7 @@ from fairlead.replay.tape import (
     Heard,
     Sent,
     SetClock,
+    Struck,
     TapeItem,
     WasListed,
     WasMarked,
@@ -56,7 +57,7 @@ from fairlead.sim.closed.captured import (
     tape_of,
 )
 from fairlead.sim.closed.server import ClosedServer
-from fairlead.sim.injection import answer_when
+from fairlead.sim.injection import UNHEARD, answer_when
 from fairlead.sim.live import LiveMonitors
 from fairlead.sim.parts import default_parts, load_plant
 from fairlead.store.contract import CommittedChange
@@ -130,6 +131,7 @@ class _Player:
         self._plane: Plane | None = None
         self._positions: dict[str, int] = {}  # of mirrors, in revisions of now
         self._asked: dict[int, _Asked] = {}
+        self._late: dict[int, _Asked] = {}  # calls of the tape that are given up, and may be sent still
         self._numbers: dict[int, int] = {}  # calls of the tape as they are numbered now
         self._outcomes: dict[int, Outcome] = {}
         self._faults: Counter[str] = Counter()
@@ -154,6 +156,8 @@ class _Player:
                 self._tell(Stepped(ahead, message, now))
             case Sent():
                 self._send(item)
+            case Struck():
+                self._strike(item)
             case WereAnswered(now, replies):
                 self._answer(now, replies)
             case Delivered() | WasListed() | WasMarked() | Ended():
@@ -167,7 +171,7 @@ class _Player:
         deciders = self._parts["deciders"]()
         self._plane = self._parts["plane"](identity, deciders, self._parts["scheduler"])
         self._plane.version = self._artifact.head.fairlead
-        self._positions, self._asked, self._numbers, self._outcomes = {}, {}, {}, {}
+        self._positions, self._asked, self._late, self._numbers, self._outcomes = {}, {}, {}, {}, {}
 
     def _tell(self, event: PlaneEvent) -> None:
         assert self._plane is not None
@@ -178,8 +182,31 @@ class _Player:
 
     # Its requests
 
+    def _strike(self, struck: Struck) -> None:
+        """The answer will be the fault's, where the server's was not heard."""
+        self._faults[struck.fault] += 1
+        number = self._numbers.get(struck.call)
+        if number is None and struck.fault in UNHEARD:
+            asked = self._take(struck)
+            if asked is None:
+                self._diverge(struck.controller, struck.what, struck.what, "was not asked for")
+                return
+            number = self._numbers[struck.call] = asked.call.call
+            self._late[struck.call] = asked
+        if number is not None and struck.fault in UNHEARD:
+            self._outcomes[number] = answer_when(struck.fault)
+
+    def _take(self, item: Sent | Struck) -> _Asked | None:
+        """What was asked for that the item is about: by its number or, where that is not the same any more, the oldest
+        that is about the same object."""
+        number: int | None = item.call
+        if self.found.divergence is not None:
+            number = next((call for call, asked in self._asked.items() if asked.text == item.what), None)
+        return self._asked.pop(number, None) if number is not None else None
+
     def _send(self, sent: Sent) -> None:
-        asked = self._asked.pop(sent.call, None) if self.found.divergence is None else self._alike(sent)
+        late = self._late.pop(sent.call, None)
+        asked = late or self._take(sent)
         recorded = f"{sent.what} ({sent.digest})"
         if asked is None:
             self._diverge(sent.controller, sent.what, recorded, "was not asked for")
@@ -189,12 +216,9 @@ class _Player:
             self._diverge(sent.controller, sent.what, recorded, again)
         self._numbers[sent.call] = asked.call.call
         self._catch_up(sent.allotted)
-        self._outcomes[asked.call.call] = self._ask(asked.call, sent.now, bytes.fromhex(sent.entropy))
-
-    def _alike(self, sent: Sent) -> _Asked | None:
-        """The oldest of the same, where numbers no longer are."""
-        number = next((call for call, asked in self._asked.items() if asked.text == sent.what), None)
-        return self._asked.pop(number) if number is not None else None
+        outcome = self._ask(asked.call, sent.now, bytes.fromhex(sent.entropy))
+        if late is None:
+            self._outcomes[asked.call.call] = outcome
 
     def _ask(self, call: Call, now: float, entropy: bytes) -> Outcome:
         user = User(f"{OWN}{call.controller}", groups=(MASTERS,))
@@ -231,16 +255,10 @@ class _Player:
     def _answer(self, now: float, replies: tuple[Heard, ...]) -> None:
         heard: list[Replied] = []
         for each in replies:
-            number = self._numbers.pop(each.call, each.call)
-            if each.fault:
-                self._faults[each.fault] += 1
-                self._asked.pop(number, None)
-                outcome = answer_when(each.fault)
-            elif number not in self._outcomes:
-                continue  # of a request that was not made again
-            else:
-                outcome = self._outcomes.pop(number)
-            heard.append(Replied(number, outcome, now, each.chance))
+            number = self._numbers.pop(each.call, None)
+            outcome = self._outcomes.pop(number, None) if number is not None else None
+            if number is not None and outcome is not None:  # else: of a request that was not made again
+                heard.append(Replied(number, outcome, now, each.chance))
         if heard:
             self._tell(Answers(tuple(heard)))
 
@@ -303,7 +321,7 @@ class _Player:
 
     def _go_on_freely(self, item: TapeItem) -> None:
         """What is asked for and was not then is carried out and answered."""
-        waiting = deque(each for each in self._asked.values() if item.now - each.since > _PATIENCE_SECONDS)
+        waiting = [each for each in self._asked.values() if item.now - each.since > _PATIENCE_SECONDS]
         for asked in waiting:
             self._asked.pop(asked.call.call, None)
             self._catch_up(self._recorded[-1])
