@@ -130,7 +130,13 @@ def _claims(
     """A reservation for each pod that waits and has none, as long as the number lasts."""
     left = found.spec.changes.reserved_replicas - len({*found.status.reserved, *map(_name, made)})
     served = sum(each.status.phase in (reservations.PENDING, reservations.ACTIVE, "") for each in made)
-    waiting = [pod for pod in view.list(PODS, _namespace(found)) if _waits(found, pod)]
+    # A binding that takes a reservation commits with it; reservations may be seen before pods are.
+    given = {each.status.allocated_to.uid for each in made if each.status.allocated_to is not None}
+    waiting = [
+        pod
+        for pod in view.list(PODS, _namespace(found))
+        if _waits(found, pod) and pod.metadata.uid not in given
+    ]
     # Those of the newest template first: what an old one lacks, a rollout is about to take away.
     waiting.sort(key=lambda pod: parse_time(pod.metadata.creation_timestamp), reverse=True)
     for pod in waiting[served:]:

@@ -5,16 +5,19 @@ Used by `player.py`. Pure.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from fairlead.control.instructions import DELIVERIES
+from fairlead.control.leadership import FENCE, LEASE, NAMESPACE
 from fairlead.core import codec
 from fairlead.model.key import Key
+from fairlead.model.views import LEASES
 from fairlead.replay.artifact import Artifact, RecordedChange
 from fairlead.replay.capture import AUDIT
-from fairlead.replay.tape import TapeItem, items_of
-from fairlead.store.contract import DELETED, Entry
+from fairlead.replay.tape import Sent, TapeItem, items_of
+from fairlead.store.contract import DELETED, OPERATIONS_MAX, Entry
 
 OWN = "system:fairlead:"  # users of planes begin so
 
@@ -44,14 +47,25 @@ def beginning_of(artifact: Artifact, revision: int) -> tuple[dict[Key, Entry], l
     return objects, later
 
 
-def revisions_of_planes(artifact: Artifact) -> frozenset[int]:
-    """Last revisions of what planes wrote, by the audit log."""
-    found: set[int] = set()
+def revisions_of_planes(artifact: Artifact, tape: Iterable[TapeItem]) -> frozenset[int]:
+    """What the planes of a tape wrote: the audit log has the last revision of each write, the tape the newest before
+    it. Leases are not in the log; those of leadership are the plane's."""
+    sent = [each for each in tape if isinstance(each, Sent)]
+    users = frozenset(f"{OWN}{each.controller}" for each in sent)
+    before = sorted({each.allotted for each in sent})
+    found = {
+        change.revision
+        for change in artifact.changes
+        if change.key[0] == LEASES.name and change.key[1] == NAMESPACE and change.key[2] in (LEASE, FENCE)
+    }
     for line in artifact.lines:
         if line.stream == AUDIT:
             told = codec.decode(bytes(line.body))
-            if told.get("revision") and str(told.get("user", "")).startswith(OWN) and "decision" in told:
-                found.add(told["revision"])
+            last = told.get("revision")
+            if last and told.get("user") in users:
+                place = bisect_left(before, last)
+                first = before[place - 1] + 1 if place else last
+                found.update(range(max(first, last - OPERATIONS_MAX + 1), last + 1))
     return frozenset(found)
 
 

@@ -27,7 +27,7 @@ from fairlead.control.plane import Plane
 from fairlead.core.errors import UsageError
 from fairlead.core.times import microtime
 from fairlead.model.key import Key
-from fairlead.port.driving import Started, Stepped, Woke
+from fairlead.port.driving import Started, Stepped, WakeAt, Woke
 from fairlead.port.outcome import Outcome, outcome_of
 from fairlead.reconcile.root_certificate import CONFIG_MAP
 from fairlead.replay.artifact import Artifact
@@ -60,10 +60,12 @@ from fairlead.sim.closed.server import ClosedServer
 from fairlead.sim.injection import UNHEARD, answer_when
 from fairlead.sim.live import LiveMonitors
 from fairlead.sim.parts import default_parts, load_plant
-from fairlead.store.contract import CommittedChange
+from fairlead.store.contract import CommittedChange, Entry
 
+_AFTER_SECONDS = 30.0  # so long a plane that went another way goes on when the tape is over
 _PATIENCE_SECONDS = 1.0  # what was asked for and is not on the tape is carried out after so long
-_FREE = b"closed replay!!!"
+_FREE = b"closed!!"  # half of the entropy of requests that are not on the tape
+_STEPS_MAX = 1_000
 
 
 class Divergence(NamedTuple):
@@ -85,6 +87,7 @@ class Closed(msgspec.Struct):
     faults: dict[str, int] = {}
     divergence: Divergence | None = None
     violations: list[str] = []
+    objects: tuple[Entry, ...] = ()  # at the end
 
     @property
     def is_same(self) -> bool:
@@ -123,8 +126,10 @@ class _Player:
         self._monitors.learn(ordered)
         self.found = Closed()
         self._writer = ""  # who the API is asked by just now
-        self._server = ClosedServer(ordered, began.revision, began.now, self._observe, mounts)
-        self._ours = revisions_of_planes(artifact)
+        self._server = ClosedServer(
+            ordered, began.revision, began.now, self._observe, mounts, self._parts["api"]
+        )
+        self._ours = revisions_of_planes(artifact, tape)
         self._next = 0  # of what others wrote, the first that is not put in yet
         self._recorded, self._again = [began.revision], [began.revision]  # revisions then, and the same now
         self._now = began.now
@@ -134,13 +139,17 @@ class _Player:
         self._late: dict[int, _Asked] = {}  # calls of the tape that are given up, and may be sent still
         self._numbers: dict[int, int] = {}  # calls of the tape as they are numbered now
         self._outcomes: dict[int, Outcome] = {}
+        self._timers: dict[str, float] = {}
         self._faults: Counter[str] = Counter()
 
     def run(self) -> Closed:
         for item in self._tape:
             if self.found.divergence is not None:
-                self._go_on_freely(item)
+                self._go_on_freely(item.now)
             self._feed(item)
+        if self.found.divergence is not None:
+            self._go_on_freely(self._now + _AFTER_SECONDS)
+        self.found.objects = self._server.entries()
         self.found.faults = dict(sorted(self._faults.items()))
         return self.found
 
@@ -151,6 +160,7 @@ class _Player:
                 self._begin(identity)
                 self._tell(Started(now, chance))
             case Awoke(now, chance, timer):
+                self._timers.pop(timer, None)
                 self._tell(Woke(now, chance, timer))
             case SetClock(now, ahead, message):
                 self._tell(Stepped(ahead, message, now))
@@ -179,6 +189,8 @@ class _Player:
             if isinstance(instruction, Call):
                 text = text_of_request(instruction.request)
                 self._asked[instruction.call] = _Asked(instruction, text, self._now)
+            elif isinstance(instruction, WakeAt):
+                self._timers[instruction.timer] = instruction.at
 
     # Its requests
 
@@ -319,16 +331,24 @@ class _Player:
         if self.found.divergence is None:
             self.found.divergence = Divergence(microtime(self._now), controller, what, recorded, again)
 
-    def _go_on_freely(self, item: TapeItem) -> None:
-        """What is asked for and was not then is carried out and answered."""
-        waiting = [each for each in self._asked.values() if item.now - each.since > _PATIENCE_SECONDS]
-        for asked in waiting:
-            self._asked.pop(asked.call.call, None)
-            self._catch_up(self._recorded[-1])
-            entropy = _FREE[:8] + asked.call.call.to_bytes(8, "big")
-            outcome = self._ask(asked.call, item.now, entropy)
-            self._now = item.now
-            self._tell(Answers((Replied(asked.call.call, outcome, item.now, 0.5),)))
+    def _go_on_freely(self, until: float) -> None:
+        """It wakes when it wants to; what it asks for and did not ask for then is carried out and answered."""
+        for _ in range(_STEPS_MAX):
+            timer = min(self._timers, key=self._timers.__getitem__, default=None)
+            asked = min(self._asked.values(), key=lambda each: each.since, default=None)
+            wakes = self._timers[timer] if timer is not None else until
+            sends = asked.since + _PATIENCE_SECONDS if asked is not None else until
+            if min(wakes, sends) >= until:
+                return
+            self._now = max(self._now, min(wakes, sends))
+            if timer is not None and wakes <= sends:
+                del self._timers[timer]
+                self._tell(Woke(self._now, 0.5, timer))
+            elif asked is not None:
+                del self._asked[asked.call.call]
+                entropy = _FREE + asked.call.call.to_bytes(8, "big")
+                outcome = self._ask(asked.call, self._now, entropy)
+                self._tell(Answers((Replied(asked.call.call, outcome, self._now, 0.5),)))
 
     def _observe(self, changes: tuple[CommittedChange, ...]) -> None:
         for change in changes:

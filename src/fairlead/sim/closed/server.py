@@ -13,11 +13,14 @@ from collections.abc import Callable, Iterable, Sequence
 import msgspec
 
 from fairlead.api.access.authn import Tokens
+from fairlead.api.access.sign_in import SignIn
 from fairlead.api.access.users import User
 from fairlead.api.admission import DEFAULT_STEPS, SERVING_STEPS, AdmissionChain
 from fairlead.api.assembly import Assembly, Remembered
 from fairlead.api.conversation import Conversation, stored_reply
+from fairlead.api.desk import Desk
 from fairlead.api.plan import Context
+from fairlead.api.server import Api
 from fairlead.model.key import Key
 from fairlead.port.request import Reply, Request
 from fairlead.replay.artifact import RecordedChange
@@ -44,7 +47,13 @@ Observe = Callable[[tuple[CommittedChange, ...]], None]
 
 class ClosedServer:
     def __init__(
-        self, entries: Iterable[Entry], revision: int, now: float, observe: Observe, mounts_tokens: bool
+        self,
+        entries: Iterable[Entry],
+        revision: int,
+        now: float,
+        observe: Observe,
+        mounts_tokens: bool,
+        make_api: Callable[[Desk, SignIn], Api] = Api,
     ) -> None:
         journal = MemoryJournal()
         kept = sorted(entries, key=lambda entry: entry.revision)
@@ -52,7 +61,7 @@ class ClosedServer:
         self._journal = journal
         self.store = Store(msgspec.structs.replace(journal.recover(), revision=revision), journal)
         chain = AdmissionChain(SERVING_STEPS if mounts_tokens else DEFAULT_STEPS)
-        self._assembly = Assembly(self.store, Tokens({}), b"closed", Remembered(chain=chain))
+        self._assembly = Assembly(self.store, Tokens({}), b"closed", Remembered(chain=chain), make_api)
         self._observe = observe
         self._now, self._tickets = now, 0
         self._outcomes: dict[int, CommitOutcome] = {}
@@ -61,6 +70,9 @@ class ClosedServer:
     @property
     def revision(self) -> int:
         return self.store.revision
+
+    def entries(self) -> tuple[Entry, ...]:
+        return tuple([each for each in self._journal.recover().entries if each.key != _HOLE])
 
     def list(self, resource: str, revision: int) -> tuple[Entry, ...]:
         if revision >= self.revision:

@@ -6,17 +6,25 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from msgspec import structs
+
 from fairlead.api.access.sign_in import SignIn
+from fairlead.api.admission import AdmissionChain
 from fairlead.api.desk import Desk
 from fairlead.api.server import Api
 from fairlead.control.plane import Plane
-from fairlead.decision.contract import Reading
+from fairlead.decision.contract import Decision, Reading
 from fairlead.decision.decider import Decider
+from fairlead.decision.effects import Create, Effect
 from fairlead.model.catalog import Catalog
+from fairlead.model.key import Key
 from fairlead.model.kinds import reservation
 from fairlead.model.views import RESERVATIONS, Pod, Reservation
+from fairlead.reconcile.overrides.capacity import NAME as CAPACITY
 from fairlead.sim.parts import Parts
 from fairlead.sim.worlds.recovery import INTENT, NAME, Recovery
+from fairlead.sim.zoo.timeout_read_as_failure import HastyPlane
+from fairlead.sim.zoo.wrapping import deciding, wrap
 
 
 class EagerPlane(Plane):
@@ -48,6 +56,33 @@ def without_the_rule(desk: Desk, sign_in: SignIn) -> Api:
     loose = replace(reservation.KIND, name_of=None, validate=lambda body, problems: None)
     kinds = (loose if kind is reservation.KIND else kind for kind in desk.catalog)
     return Api(replace(desk, catalog=Catalog(kinds)), sign_in)
+
+
+def without_any_rule(desk: Desk, sign_in: SignIn) -> Api:
+    """Nor does it count what is made under an override."""
+    steps = tuple(step for step in desk.chain.steps if step.name != "OverrideReservations")
+    return without_the_rule(replace(desk, chain=AdmissionChain(steps)), sign_in)
+
+
+@deciding
+def named_by_attempt(inner: Decider, view: Reading, key: Key, now: float) -> Decision:
+    decision = inner.decide(view, key, now)
+    return structs.replace(decision, effects=tuple(_renamed(each, now) for each in decision.effects))
+
+
+def _renamed(effect: Effect, now: float) -> Effect:
+    if not isinstance(effect, Create) or effect.resource != RESERVATIONS.name:
+        return effect
+    name = f"{effect.name}-{int(now * 1000) % 1_000_000:06d}"
+    body = {**effect.body, "metadata": {**effect.body["metadata"], "name": name}}
+    return structs.replace(effect, name=name, body=body)
+
+
+def live(parts: Parts) -> Parts:
+    """The same on a plane as it is released, whose overrides make Reservations: a lost answer is read as a failure, and
+    the retry makes another while the watch is late. For incidents that were captured (`fairlead replay --closed`)."""
+    hasty = {**wrap(parts, CAPACITY, named_by_attempt), "plane": HastyPlane}
+    return {**hasty, "api": without_any_rule}
 
 
 def eager(parts: Parts) -> Parts:
