@@ -9,7 +9,7 @@ plane=0
 
 title() { printf '\n== %s\n' "$*"; }
 begin() { # runs until it is killed
-  fairlead up --data-dir "$work/plane" --port 0 --hollow-nodes 2 --no-sample >>"$work/log" 2>&1 &
+  fairlead up --data-dir "$work/plane" --port 0 --hollow-nodes 3 --no-sample >>"$work/log" 2>&1 &
   plane=$!
   export KUBECONFIG=$work/plane/kubeconfig
   for _ in $(seq 150); do kubectl get --raw /readyz >/dev/null 2>&1 && return; sleep 0.2; done
@@ -20,10 +20,10 @@ trap finish EXIT
 until_true() { for _ in $(seq 300); do eval "$1" && return; sleep 0.2; done; echo "it did not come to: $1"; exit 1; }
 reservations() { kubectl get reservations -o name | wc -l; }
 
-title "a node kept for recovery, and a replica that finds no room"
+title "two nodes kept for recovery, and a replica that finds no room"
 begin
-kubectl wait node/hollow-0 node/hollow-1 --for=condition=Ready --timeout=60s >/dev/null
-kubectl label node hollow-1 tier=recovery
+kubectl wait node/hollow-0 node/hollow-1 node/hollow-2 --for=condition=Ready --timeout=60s >/dev/null
+kubectl label node hollow-1 hollow-2 tier=recovery
 kubectl apply -f 01-plane.yaml
 until_true '[ "$(kubectl get schedulingpolicy with-recovery -o "jsonpath={.status.active}")" = true ]'
 kubectl apply -f 02-risk-api.yaml

@@ -229,6 +229,8 @@ class _Player:
         self._numbers[sent.call] = asked.call.call
         self._catch_up(sent.allotted)
         outcome = self._ask(asked.call, sent.now, bytes.fromhex(sent.entropy))
+        if self.found.divergence is not None and self._server.committed:
+            self._note_position(sent.allotted + 1)  # where it stood then, if it was written then
         if late is None:
             self._outcomes[asked.call.call] = outcome
 
@@ -348,6 +350,7 @@ class _Player:
                 del self._asked[asked.call.call]
                 entropy = _FREE + asked.call.call.to_bytes(8, "big")
                 outcome = self._ask(asked.call, self._now, entropy)
+                self._note_position(self._recorded[-1])
                 self._tell(Answers((Replied(asked.call.call, outcome, self._now, 0.5),)))
 
     def _observe(self, changes: tuple[CommittedChange, ...]) -> None:
