@@ -20,7 +20,8 @@ _EPILOG = """examples:
   fairlead incident report friday.incident -o html > friday.html
 
 A capture holds the objects of every namespace as they were at the beginning and every change since, the decisions and
-turns of all controllers and the audit log. Secrets are taken out; which of them are equal can still be told.
+turns of all controllers, what the plane was told, and the audit log. Secrets and tokens in annotations are taken out,
+with --redact other values as well; which of them are equal can still be told.
 """
 
 
@@ -39,6 +40,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--closed",
         action="store_true",
         help="from the start of the plane on, if that is further back: what `fairlead replay --closed` begins with",
+    )
+    capture.add_argument(
+        "--redact",
+        action="append",
+        default=[],
+        choices=("configmaps", "env"),
+        help="also take these values out: of ConfigMaps, of environment variables",
     )
     capture.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="where to write it")
     capture.add_argument("--json", action="store_true", help="say what was captured as JSON")
@@ -66,12 +74,12 @@ def _capture(options: argparse.Namespace) -> int:
     if options.data_dir is not None:
         from fairlead.runtime.data.incidents import stored_origin  # brings the database library along
 
-        with stored_origin(options.data_dir) as origin:
+        with stored_origin(options.data_dir, options.redact) as origin:
             since = start_before(origin, since) if options.closed else since
             found = capture(origin, since, now, options.namespace or "")
     else:
         with closing(connect(options.kubeconfig)) as client:
-            server = ServerOrigin(client)
+            server = ServerOrigin(client, options.redact)
             since = start_before(server, since) if options.closed else since
             found = capture(server, since, now, options.namespace or "")
     data = write_artifact(found)
