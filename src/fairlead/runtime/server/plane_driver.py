@@ -205,8 +205,10 @@ class PlaneDriver:
             send(answer)
 
     def _send(self, call: Call, user: User, answer: Callable[[Outcome], None]) -> None:
-        context = self._host.context(user, "fairlead", "")
-        self._tape.sent(call, context.now, context.entropy, self._store.allotted)
+        context = None
+        if self._tape.is_on:
+            context = self._host.context(user, "fairlead", "")
+            self._tape.sent(call, context.now, context.entropy, self._store.allotted)
         try:
             self._host.send(call.request, user, lambda reply: answer(outcome_of(reply)), context)
         except Exception:  # a fault of the API's, as `wire/handler.py` answers it: the plane is sound

@@ -68,7 +68,9 @@ def test_another_takes_its_place_and_does_what_the_first_left(
             plane.fails = len(made) < 2
             made.append(plane)
             host: Any = Host(api)
-            return PlaneDriver(loop, plane, host, api.store, api.hub, lambda: api.now + loop.time(), failed)
+            return PlaneDriver(
+                loop, plane, host, api.store, api.hub, lambda: api.now + loop.time(), failed, tape=False
+            )
 
         kept = Planes(loop, drive)
         publish = api.hub.publish
