@@ -42,7 +42,7 @@ class Host:
 
     def note(self, notes: tuple[Any, ...]) -> None: ...
 
-    def send(self, request: Request, user: Any, done: Callable[[Reply], None]) -> None:
+    def send(self, request: Request, user: Any, done: Callable[[Reply], None], context: Any = None) -> None:
         reply = self._api.send(request, user)
         assert isinstance(reply, Reply)
         done(reply)
