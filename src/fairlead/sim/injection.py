@@ -23,9 +23,9 @@ from fairlead.sim.chance import Chance
 
 # The server's answer is not told.
 UNHEARD = frozenset({"request_lost", "request_late", "reply_lost", "throttled"})
-LAG_MS_MAX = 12_000
-SLOW_MS_MAX = 4_000
-LATE_MS_MAX = 5_000
+LAG_MS = 12_000
+SLOW_MS = 4_000
+LATE_MS = 5_000
 _PAUSE_MS_MIN, _PAUSE_MS_MAX = 2_000, 44_000
 
 

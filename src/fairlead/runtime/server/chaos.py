@@ -27,7 +27,7 @@ from fairlead.port.outcome import Outcome
 from fairlead.port.request import MERGE_PATCH, Request
 from fairlead.runtime.server.host import ServingHost
 from fairlead.sim.calls import TIMEOUT_MS, touch_of, writes_on
-from fairlead.sim.injection import LAG_MS_MAX, LATE_MS_MAX, SLOW_MS_MAX, Injection, answer_when
+from fairlead.sim.injection import LAG_MS, LATE_MS, SLOW_MS, Injection, answer_when
 from fairlead.store.contract import CommittedChange, Entry, Reader
 from fairlead.store.damage import is_stand_in
 
@@ -153,12 +153,12 @@ class Chaos:
                 later(_TIMEOUT_SECONDS, unanswered)
             case "request_late":
                 later(_TIMEOUT_SECONDS, unanswered)
-                late = running.delay_seconds("call.late", actor, LATE_MS_MAX)
+                late = running.delay_seconds("call.late", actor, LATE_MS)
                 later(_TIMEOUT_SECONDS + late, send, _unheard)
             case "reply_lost":
                 send(lambda outcome: _nothing(later(_TIMEOUT_SECONDS, unanswered)))
             case "request_slow":
-                later(running.delay_seconds("call.slow", actor, SLOW_MS_MAX), send, answer)
+                later(running.delay_seconds("call.slow", actor, SLOW_MS), send, answer)
             case "throttled":
                 self._loop.call_soon(unanswered)
             case "racing_write":
@@ -184,7 +184,7 @@ class Chaos:
         fate = running.fate_of_watch(resource)
         if fate != "watch_lag":
             return fate, 0.0
-        seconds = min(running.delay_seconds("watch.lag", resource, LAG_MS_MAX), self._ends - now)
+        seconds = min(running.delay_seconds("watch.lag", resource, LAG_MS), self._ends - now)
         self._held_until[resource] = now + seconds
         return fate, seconds
 
