@@ -20,7 +20,7 @@ os.environ.setdefault("GOGC", "off")
 settings.register_profile(
     "sample",
     deadline=None,
-    max_examples=60,
+    max_examples=30,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
     print_blob=True,
 )

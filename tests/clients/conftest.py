@@ -11,6 +11,7 @@ from zlib import crc32
 import pytest
 
 from tests.clients.kubectl import Operator
+from tests.clients.reading import reader_of
 from tests.running import Running, need_kubectl
 
 
@@ -61,7 +62,10 @@ def team(kubectl: Operator, request: pytest.FixtureRequest) -> Iterator[Operator
     words = request.node.name.lower().removeprefix("test_")
     readable = "".join(each if each.isalnum() else "-" for each in words)[:50].strip("-")
     namespace = f"{readable}-{crc32(request.node.nodeid.encode()):08x}"
-    kubectl(f"create namespace {namespace}")
+    spaces, api = "/api/v1/namespaces", reader_of(kubectl.kubeconfig)
+    assert api is not None
+    status, said = api.request("POST", spaces, {"metadata": {"name": namespace}})
+    assert status == 201, said
     yield kubectl.inside(namespace)
     if getattr(request.module, "SHARED", False):  # what it leaves would take room on nodes
-        kubectl.run(f"delete namespace {namespace} --wait=false")
+        api.request("DELETE", f"{spaces}/{namespace}")

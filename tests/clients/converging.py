@@ -46,7 +46,7 @@ def rolled_out(team: Operator, name: str) -> str:
 
 
 def items(team: Operator, what: str) -> list[Json]:
-    found: list[Json] = json.loads(team(f"get {what} -o json"))["items"]
+    found: list[Json] = json.loads(team.asked(f"get {what} -o json"))["items"]
     return found
 
 
@@ -70,7 +70,7 @@ def is_ready(pod: Json) -> bool:
 
 def now_at(team: Operator) -> str:
     """The revision to give to `moments` later."""
-    return str(json.loads(team(f"get --raw {_pods(team)}"))["metadata"]["resourceVersion"])
+    return str(json.loads(team.asked("get pods -o json"))["metadata"]["resourceVersion"])
 
 
 def moments(team: Operator, since: str) -> Iterator[list[Json]]:

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from tests.clients.reading import plain_question, reader_of
 from tests.running import need_kubectl
 
 MEETS = re.compile(
@@ -67,6 +68,12 @@ class Operator:
         assert "panic" not in done.err
         assert "Traceback" not in done.err
         return done.err
+
+    def asked(self, line: str) -> str:
+        """What a plain `get` prints, without a kubectl where that is not what is tested (`reading.py`)."""
+        question, reader = plain_question(line), reader_of(self.kubeconfig)
+        found = reader.get(question, self.namespace) if question and reader else None
+        return self(line) if found is None else found
 
     def yaml(self, line: str, stdin: Any = "") -> Any:
         return yaml.safe_load(self(f"{line} -o yaml", stdin))

@@ -6,10 +6,11 @@ import subprocess
 
 import pytest
 
+from tests import nursery
 from tests.clients.converging import eventually
 from tests.clients.kubectl import Operator, columns, table
 from tests.clients.manifests import config, node, pod
-from tests.running import FAIRLEAD, Running
+from tests.running import Running
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +23,7 @@ def world(kubectl: Operator) -> Operator:
 def _with_token(server: Running, role: str, name: str) -> Operator:
     """kubectl with a token of its own. A running server learns of it within a second."""
     made = subprocess.run(
-        [FAIRLEAD, "token", "create", "--role", role, "--name", name, "-o", "kubeconfig",
+        [nursery.command(), "token", "create", "--role", role, "--name", name, "-o", "kubeconfig",
          "--data-dir", server.directory],
         check=True, capture_output=True, text=True,
     )  # fmt: skip

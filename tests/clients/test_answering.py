@@ -52,7 +52,7 @@ def asked(server: Running, told: list[tuple[int, Any, str]]) -> threading.Thread
 def test_a_long_plan_keeps_nobody_waiting_and_too_many_are_told_to_come_back(
     server: Running, kubectl: Operator
 ) -> None:
-    eventually(lambda: len(json.loads(kubectl("get nodes -o json"))["items"]) == 300)
+    eventually(lambda: len(json.loads(kubectl.asked("get nodes -o json"))["items"]) == 300)
     told: list[tuple[int, Any, str]] = []
     threads = [asked(server, told)]
     answered = 0

@@ -24,11 +24,11 @@ def _web(image: str, *, second: bool = False, env: bool = False) -> dict[str, An
 
 def test_apply_creates_then_leaves_alone_then_configures(team: Operator) -> None:
     assert team("apply -f -", config("c", {"a": "1"})) == "configmap/c created\n"
-    first = team("get cm c -o jsonpath={.metadata.resourceVersion}")
+    first = team.asked("get cm c -o jsonpath={.metadata.resourceVersion}")
     assert team("apply -f -", config("c", {"a": "1"})) == "configmap/c unchanged\n"
-    assert team("get cm c -o jsonpath={.metadata.resourceVersion}") == first
+    assert team.asked("get cm c -o jsonpath={.metadata.resourceVersion}") == first
     assert team("apply -f -", config("c", {"a": "2"})) == "configmap/c configured\n"
-    assert team("get cm c -o jsonpath={.data.a}") == "2"
+    assert team.asked("get cm c -o jsonpath={.data.a}") == "2"
 
 
 def test_fields_that_left_the_file_leave_the_object(team: Operator) -> None:
@@ -56,7 +56,7 @@ def test_what_was_scaled_by_hand_is_put_back_by_the_file(team: Operator) -> None
     team("apply -f -", _web("web:1"))
     team("scale deploy web --replicas=7")
     assert team("apply -f -", _web("web:1")) == "deployment.apps/web configured\n"
-    assert team("get deploy web -o jsonpath={.spec.replicas}") == "2"
+    assert team.asked("get deploy web -o jsonpath={.spec.replicas}") == "2"
 
 
 def test_several_documents_at_once(team: Operator) -> None:
@@ -87,7 +87,7 @@ def test_prune_removes_what_the_file_no_longer_has(team: Operator) -> None:
         "apply -f - --prune -l set=one --prune-allowlist=core/v1/ConfigMap", config("a", labels=labels)
     )
     assert said == "configmap/a unchanged\nconfigmap/b pruned\n"
-    assert team("get cm -o name") == "configmap/a\nconfigmap/c\n"
+    assert team.asked("get cm -o name") == "configmap/a\nconfigmap/c\n"
 
 
 def test_dry_runs_change_nothing(team: Operator) -> None:
@@ -95,7 +95,7 @@ def test_dry_runs_change_nothing(team: Operator) -> None:
     changed = config("c", {"a": "2"})
     assert team("apply -f - --dry-run=server", changed) == "configmap/c configured (server dry run)\n"
     assert team("apply -f - --dry-run=client", changed) == "configmap/c configured (dry run)\n"
-    assert team("get cm c -o jsonpath={.data.a}") == "1"
+    assert team.asked("get cm c -o jsonpath={.data.a}") == "1"
     assert team("apply -f - --dry-run=server", config("new")) == "configmap/new created (server dry run)\n"
     assert "not found" in team.refused("get cm new")
 
@@ -111,7 +111,7 @@ def test_diff_ends_with_0_without_and_with_1_with_differences(team: Operator) ->
     assert "+      - image: web:2" in changed
     assert '-          value: "1"' in changed
     assert not [line for line in changed if "resourceVersion" in line or "uid" in line]
-    assert team("get deploy web -o jsonpath={.spec.template.spec.containers[0].image}") == "web:1"
+    assert team.asked("get deploy web -o jsonpath={.spec.template.spec.containers[0].image}") == "web:1"
 
 
 def test_diff_of_a_new_object_shows_all_of_it(team: Operator) -> None:

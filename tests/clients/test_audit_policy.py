@@ -7,9 +7,10 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+from tests import nursery
 from tests.clients.kubectl import Operator
 from tests.clients.test_audit_reads import audited
-from tests.running import FAIRLEAD, Running, need_kubectl
+from tests.running import Running, need_kubectl
 
 ARGUMENTS = ("--without-controllers",)
 EVERYTHING = {"level": "None"}
@@ -39,7 +40,7 @@ def test_a_policy_is_changed_restarted_with_and_deleted(tmp_path: Path) -> None:
     try:
         path = tmp_path / "ci.kubeconfig"
         named = ["--role", "admin", "--name", "ci", "--data-dir", str(server.directory), "-o", str(path)]
-        subprocess.run([FAIRLEAD, "token", "create", *named], check=True, capture_output=True)
+        subprocess.run([nursery.command(), "token", "create", *named], check=True, capture_output=True)
         admin, robot = Operator(server.kubeconfig), Operator(path)
         robot("create -f -", [policy({"level": "None", "users": ["ci"]})])
         robot("create configmap unseen")

@@ -22,7 +22,7 @@ def test_edit_sends_what_the_editor_saved(team: Operator, tmp_path: Path) -> Non
     team("create cm c --from-literal=a=old")
     editor = _script(tmp_path, "sed -i 's/a: old/a: new/' \"$1\"")
     assert team("edit cm c", KUBE_EDITOR=editor) == "configmap/c edited\n"
-    assert team("get cm c -o jsonpath={.data.a}") == "new"
+    assert team.asked("get cm c -o jsonpath={.data.a}") == "new"
     done = team.run("edit cm c", KUBE_EDITOR=editor)
     assert (done.code, done.out + done.err) == (0, "Edit cancelled, no changes made.\n")
 
@@ -41,14 +41,14 @@ def test_edit_opens_again_with_the_reason_when_the_result_is_wrong(team: Operato
     assert 'error: configmaps "c" is invalid' in done.err
     seen = (tmp_path / "seen").read_text()
     assert '# * metadata.labels: Invalid value: "not a label"' in seen
-    assert team("get cm c -o jsonpath={.metadata.labels.x}") == "label"
+    assert team.asked("get cm c -o jsonpath={.metadata.labels.x}") == "label"
 
 
 def test_edit_of_a_workload_raises_its_generation(team: Operator, tmp_path: Path) -> None:
     team("create -f -", workload("Deployment", "web", replicas=1))
     editor = _script(tmp_path, "sed -i 's/replicas: 1/replicas: 7/' \"$1\"")
     assert team("edit deploy web", KUBE_EDITOR=editor) == "deployment.apps/web edited\n"
-    assert team("get deploy web -o jsonpath={.spec.replicas}/{.metadata.generation}") == "7/2"
+    assert team.asked("get deploy web -o jsonpath={.spec.replicas}/{.metadata.generation}") == "7/2"
 
 
 def test_a_strategic_patch_merges_containers_by_name(team: Operator) -> None:
@@ -137,10 +137,10 @@ def test_replace_wants_the_latest_version_if_it_names_one(team: Operator) -> Non
 
 def test_replace_by_force_makes_a_new_object(team: Operator) -> None:
     team("create -f -", config("c", {"a": "1"}))
-    uid = team("get cm c -o jsonpath={.metadata.uid}")
+    uid = team.asked("get cm c -o jsonpath={.metadata.uid}")
     done = team.run("replace --force -f -", config("c", {"a": "2"}))
     assert (done.code, done.out) == (0, 'configmap "c" deleted\nconfigmap/c replaced\n')
-    assert team("get cm c -o jsonpath={.metadata.uid}") != uid
+    assert team.asked("get cm c -o jsonpath={.metadata.uid}") != uid
 
 
 def test_labels(team: Operator) -> None:
@@ -150,7 +150,7 @@ def test_labels(team: Operator) -> None:
     assert team.refused("label cm a x=2") == "error: 'x' already has a value (1), and --overwrite is false\n"
     assert team("label cm a x=2 --overwrite") == "configmap/a labeled\n"
     assert team("label cm --all y=z") == "configmap/a labeled\nconfigmap/b labeled\n"
-    assert team("get cm -l x=2,y=z -o name") == "configmap/a\n"
+    assert team.asked("get cm -l x=2,y=z -o name") == "configmap/a\n"
     assert team("label cm a x-") == "configmap/a unlabeled\n"
     assert team("label cm a --list") == "y=z\n"
     assert "the object has been modified" in team.refused("label cm a q=r --resource-version=1")

@@ -57,7 +57,7 @@ class Control:
 
     def decisions(self, *more: str) -> list[dict[str, Any]]:
         words: list[str | Path] = [
-            FAIRLEAD,
+            nursery.command(),
             "decisions",
             "--data-dir",
             self.directory,

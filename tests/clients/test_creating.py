@@ -53,7 +53,9 @@ def test_a_generator_creates_and_the_object_is_there(
 
 def test_a_namespace_is_active_at_once_and_only_once(kubectl: Operator) -> None:
     assert kubectl("create namespace blue") == "namespace/blue created\n"
-    assert kubectl("get ns blue -o jsonpath={.status.phase}/{.spec.finalizers[0]}") == "Active/kubernetes"
+    assert (
+        kubectl.asked("get ns blue -o jsonpath={.status.phase}/{.spec.finalizers[0]}") == "Active/kubernetes"
+    )
     said = kubectl.refused("create namespace blue")
     assert said == 'Error from server (AlreadyExists): namespaces "blue" already exists\n'
 

@@ -146,10 +146,10 @@ def test_objects_are_shown_in_the_columns_of_their_definition(kubectl: Operator)
     assert "crontab.stable.example.com/nightly" in kubectl("get all")
     kubectl("wait --for=condition=Ready --timeout=90s ct/nightly")
     kubectl("wait --for=jsonpath={.spec.replicas}=3 --timeout=90s ct/nightly")
-    assert kubectl("get ct --field-selector spec.image=registry.example/idle:1 -o name").split() == [
+    assert kubectl.asked("get ct --field-selector spec.image=registry.example/idle:1 -o name").split() == [
         "crontab.stable.example.com/nightly"
     ]
-    assert kubectl("get ct --field-selector spec.image=other -o name") == ""
+    assert kubectl.asked("get ct --field-selector spec.image=other -o name") == ""
 
 
 def test_an_object_that_breaks_the_schema_is_refused_with_every_reason(kubectl: Operator) -> None:
@@ -181,11 +181,13 @@ def test_apply_patch_scale_and_label(kubectl: Operator) -> None:
     assert kubectl("apply -f -", crontab("a", replicas=2)).strip().endswith("configured")
     assert kubectl("apply -f -", crontab("a", replicas=2)).strip().endswith("unchanged")
     assert kubectl("scale ct/a --replicas=4").strip().endswith("scaled")
-    assert kubectl("get ct a -o jsonpath={.spec.replicas},{.metadata.generation}") == "4,3"
+    assert kubectl.asked("get ct a -o jsonpath={.spec.replicas},{.metadata.generation}") == "4,3"
     kubectl("""patch ct a --type=json -p '[{"op":"replace","path":"/spec/replicas","value":5}]'""")
     kubectl("label ct a tier=gold")
     assert (
-        kubectl("get ct -l tier=gold -o jsonpath={.items[*].spec.replicas},{.items[*].metadata.generation}")
+        kubectl.asked(
+            "get ct -l tier=gold -o jsonpath={.items[*].spec.replicas},{.items[*].metadata.generation}"
+        )
         == "5,4"
     )
     said = kubectl.refused("""patch ct a --type=strategic -p '{"spec":{"replicas":6}}'""")
@@ -211,11 +213,14 @@ def test_versions_show_one_object_each_in_its_own(kubectl: Operator) -> None:
     }
     kubectl("replace -f -", definition(beta))
     assert (
-        kubectl("get crontabs.v1beta1.stable.example.com old -o jsonpath={.apiVersion}") == f"{GROUP}/v1beta1"
+        kubectl.asked("get crontabs.v1beta1.stable.example.com old -o jsonpath={.apiVersion}")
+        == f"{GROUP}/v1beta1"
     )
     kubectl("create -f -", crontab("new", "v1beta1"))
-    assert kubectl("get crontabs.v1.stable.example.com new -o jsonpath={.apiVersion}") == f"{GROUP}/v1"
-    listed = kubectl("get crontabs.v1beta1.stable.example.com -o jsonpath={.items[*].apiVersion}").split()
+    assert kubectl.asked("get crontabs.v1.stable.example.com new -o jsonpath={.apiVersion}") == f"{GROUP}/v1"
+    listed = kubectl.asked(
+        "get crontabs.v1beta1.stable.example.com -o jsonpath={.items[*].apiVersion}"
+    ).split()
     assert listed == [f"{GROUP}/v1beta1"] * 2
 
 
@@ -223,8 +228,8 @@ def test_a_default_that_is_added_later_shows_in_older_objects(kubectl: Operator)
     kubectl("create -f -", crontab("older"))
     properties = {**SPEC["properties"], "suspend": {"type": "boolean", "default": False}}
     kubectl("replace -f -", definition(properties=properties))
-    assert kubectl("get ct older -o jsonpath={.spec.suspend}") == "false"
-    assert kubectl("get ct -o jsonpath={.items[0].spec.suspend}") == "false"
+    assert kubectl.asked("get ct older -o jsonpath={.spec.suspend}") == "false"
+    assert kubectl.asked("get ct -o jsonpath={.items[0].spec.suspend}") == "false"
 
 
 def test_a_definition_that_is_deleted_takes_its_objects_along(kubectl: Operator) -> None:
@@ -234,17 +239,19 @@ def test_a_definition_that_is_deleted_takes_its_objects_along(kubectl: Operator)
     held = {**crontab("held"), "metadata": {"name": "held", "finalizers": ["example.com/wait"]}}
     kubectl("create -f -", held)
     kubectl(f"delete crd {NAME} --wait=false")
-    eventually(lambda: kubectl("get ct -A -o jsonpath={.items[*].metadata.name}") == "held")
+    eventually(lambda: kubectl.asked("get ct -A -o jsonpath={.items[*].metadata.name}") == "held")
     said = kubectl.refused("create -f -", crontab("late"))
     assert "create not allowed while custom resource definition is terminating" in said
-    eventually(lambda: "example.com/wait" in kubectl(f"get crd {NAME} -o jsonpath={{.status.conditions}}"))
+    eventually(
+        lambda: "example.com/wait" in kubectl.asked(f"get crd {NAME} -o jsonpath={{.status.conditions}}")
+    )
     kubectl("""patch ct held --type=merge -p '{"metadata":{"finalizers":null}}'""")
     kubectl(f"wait --for=delete --timeout=90s crd/{NAME}")
     assert (
         kubectl("api-resources --api-group stable.example.com --no-headers -o name") == ""
     )  # not from kubectl's cache
     kubectl("create -f -", definition())
-    assert kubectl("get crontabs -A -o name") == ""
+    assert kubectl.asked("get crontabs -A -o name") == ""
 
 
 def test_owners_and_namespaces_work_with_custom_kinds(kubectl: Operator) -> None:
@@ -285,7 +292,7 @@ def test_owners_and_namespaces_work_with_custom_kinds(kubectl: Operator) -> None
     eventually(lambda: inside("get ct -o name") == "")
     inside("create -f -", crontab("last"))
     kubectl("delete namespace owned --timeout=90s")
-    assert kubectl("get ct -A -o name") == ""
+    assert kubectl.asked("get ct -A -o name") == ""
 
 
 def test_everything_is_there_after_a_restart(tmp_path: Path) -> None:
@@ -297,9 +304,9 @@ def test_everything_is_there_after_a_restart(tmp_path: Path) -> None:
     first.kill()
     second = Running(tmp_path / "data", first.port, arguments=("--without-controllers",))
     try:
-        assert kubectl("get ct kept -o jsonpath={.spec.replicas}") == "2"
+        assert kubectl.asked("get ct kept -o jsonpath={.spec.replicas}") == "2"
         kubectl(f"wait --for=condition=Established --timeout=90s crd/{NAME}")
         kubectl(f"delete crd {NAME} --timeout=90s")
-        assert kubectl("get crd -o name") == ""
+        assert kubectl.asked("get crd -o name") == ""
     finally:
         second.stop()

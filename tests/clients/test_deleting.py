@@ -15,7 +15,7 @@ def _family(team: Operator, *names: str) -> None:
     """A ReplicaSet of each name with two pods that name it, by its uid, as their controller."""
     sets = [workload("ReplicaSet", name, replicas=2) for name in names]
     team("create -f -", sets)
-    uids = team(f"get rs {' '.join(names)} -o jsonpath='{{..metadata.uid}}'").split()
+    uids = team.asked(f"get rs {' '.join(names)} -o jsonpath='{{..metadata.uid}}'").split()
     children = [
         owned(pod(f"{each['metadata']['name']}-{number}", labels=each["metadata"]["labels"]), each, uid)
         for each, uid in zip(sets, uids, strict=True)
@@ -57,7 +57,7 @@ def test_orphans_stay_and_forget_their_owner(team: Operator) -> None:
     _family(team, "web")
     assert team("delete rs web --cascade=orphan") == 'replicaset.apps "web" deleted\n'
     assert _left(team) == ["pod/web-1", "pod/web-2"]
-    assert team("get pods -o jsonpath='{.items[*].metadata.ownerReferences}'") == ""
+    assert team.asked("get pods -o jsonpath='{.items[*].metadata.ownerReferences}'") == ""
 
 
 def test_a_namesake_with_another_uid_is_no_owner(team: Operator) -> None:
@@ -83,16 +83,16 @@ def test_by_selector_by_all_and_by_file(team: Operator) -> None:
 def test_a_bound_pod_is_terminating_until_its_node_lets_go(team: Operator) -> None:
     team("create -f -", pod("p", node="somewhere"))
     team("delete pod p --wait=false")
-    assert team("get pod p -o jsonpath={.metadata.deletionGracePeriodSeconds}") == "30"
+    assert team.asked("get pod p -o jsonpath={.metadata.deletionGracePeriodSeconds}") == "30"
     assert table(team("get pods"))[0]["STATUS"] == "Terminating"
-    first = team("get pod p -o jsonpath={.metadata.deletionTimestamp}")
+    first = team.asked("get pod p -o jsonpath={.metadata.deletionTimestamp}")
     team("delete pod p --grace-period=5 --wait=false")
-    assert team("get pod p -o jsonpath={.metadata.deletionGracePeriodSeconds}") == "5"
+    assert team.asked("get pod p -o jsonpath={.metadata.deletionGracePeriodSeconds}") == "5"
     team("delete pod p --grace-period=60 --wait=false")
-    assert team("get pod p -o jsonpath={.metadata.deletionGracePeriodSeconds}") == "5"
-    assert team("get pod p -o jsonpath={.metadata.deletionTimestamp}") < first
+    assert team.asked("get pod p -o jsonpath={.metadata.deletionGracePeriodSeconds}") == "5"
+    assert team.asked("get pod p -o jsonpath={.metadata.deletionTimestamp}") < first
     team("delete pod p --now --wait=false")
-    assert team("get pod p -o jsonpath={.metadata.deletionGracePeriodSeconds}") == "1"
+    assert team.asked("get pod p -o jsonpath={.metadata.deletionGracePeriodSeconds}") == "1"
     done = team.run("delete pod p --force --grace-period=0")
     assert (done.code, done.out) == (0, 'pod "p" force deleted\n')
     assert "(NotFound)" in team.refused("get pod p")

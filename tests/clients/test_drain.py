@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from tests import nursery
 from tests.clients.converging import eventually, is_live, items, rolled_out
 from tests.clients.kubectl import Done, Operator, table
 from tests.clients.manifests import pod, workload
-from tests.running import FAIRLEAD, Running
+from tests.running import Running
 
 ARGUMENTS = ("--hollow-nodes", "3")
 NODES = ("hollow-0", "hollow-1", "hollow-2")
@@ -23,7 +24,7 @@ NODES = ("hollow-0", "hollow-1", "hollow-2")
 def drain(server: Running) -> Callable[[str], Done]:
     def run(line: str) -> Done:
         words: list[str | Path] = [
-            FAIRLEAD,
+            nursery.command(),
             "drain",
             *shlex.split(line),
             "--kubeconfig",
@@ -44,7 +45,7 @@ def _as_before(kubectl: Operator) -> Iterator[None]:
 
 
 def _annotations(kubectl: Operator, node: str) -> dict[str, str]:
-    found = json.loads(kubectl(f"get node {node} -o json"))["metadata"].get("annotations") or {}
+    found = json.loads(kubectl.asked(f"get node {node} -o json"))["metadata"].get("annotations") or {}
     return {name: value for name, value in found.items() if name != "fairlead.dev/operation"}
 
 
@@ -140,7 +141,7 @@ def test_a_pod_that_nobody_would_make_again_is_a_reason_not_to_begin(
     done = drain("hollow-1 --reason disks")
     assert done.code == 2
     assert f"no controller would make these pods again: {team.namespace}/alone" in done.err
-    assert not json.loads(team("get node hollow-1 -o json"))["spec"].get("unschedulable")
+    assert not json.loads(team.asked("get node hollow-1 -o json"))["spec"].get("unschedulable")
     done = drain("hollow-1 --reason disks --unmanaged")
     assert done.code == 0, done.out + done.err
     assert f"{team.namespace}/alone gone" in done.out.splitlines()

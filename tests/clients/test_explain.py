@@ -10,6 +10,7 @@ from fairlead.api.access.reviews import REVIEWS
 from fairlead.model.catalog import CATALOG
 from fairlead.model.kind import Kind
 from tests.clients.kubectl import Operator
+from tests.conftest import SOAK
 
 KINDS = tuple(CATALOG)
 
@@ -24,12 +25,20 @@ def test_every_kind_is_explained_with_all_its_fields(kubectl: Operator, kind: Ki
         assert f"  {field}\t<" in told
     assert "<no description>" not in told
     assert "  metadata\t<ObjectMeta>" in told
+    if kind.group and kind.group != "fairlead.dev" and not SOAK:
+        return  # what is below is read from the same document
     whole = kubectl(f"explain {name} --recursive")
     assert "    finalizers\t<[]string>" in whole
     assert len(whole.splitlines()) > len(told.splitlines())
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: f"{kind.kind}-{kind.version}")
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pytest.param(kind, marks=pytest.mark.soak if place % 6 else (), id=f"{kind.kind}-{kind.version}")
+        for place, kind in enumerate(KINDS)
+    ],
+)
 def test_every_kind_is_explained_from_version_2_as_well(kubectl: Operator, kind: Kind) -> None:
     name = kind.plural if not kind.group else f"{kind.plural} --api-version={kind.api_version}"
     told = kubectl(f"explain {name} --output=plaintext-openapiv2")
@@ -135,7 +144,7 @@ def test_a_custom_kind_is_found_and_explained_as_soon_as_it_is_defined(kubectl: 
     assert "free\t<Object>" in kubectl("explain tides --recursive")
     tide = {"apiVersion": "sea.example.com/v1", "kind": "Tide", "metadata": {"name": "spring"}}
     kubectl("apply -f -", {**tide, "spec": {"height": 3, "gate": "north", "free": {"a": [{"b": 1}]}}})
-    assert kubectl("get td spring -o jsonpath={.spec.free.a[0].b}") == "1"
+    assert kubectl.asked("get td spring -o jsonpath={.spec.free.a[0].b}") == "1"
     refused = kubectl.refused("apply -f -", {**tide, "spec": {"height": 3, "heigth": 4}})
     assert 'unknown field "spec.heigth"' in refused
     listed = {

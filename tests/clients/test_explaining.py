@@ -12,10 +12,11 @@ from typing import Any
 
 import pytest
 
+from tests import nursery
 from tests.clients.converging import eventually
 from tests.clients.kubectl import Done, Operator
 from tests.clients.manifests import workload
-from tests.running import FAIRLEAD, Running
+from tests.running import Running
 
 ARGUMENTS = ("--hollow-nodes", "2")  # of 32 cpu each
 Ask = Callable[..., Done]
@@ -30,7 +31,7 @@ def ask(server: Running, team: Operator, tmp_path: Path) -> Ask:
             (tmp_path / "m.yaml").write_text("\n---\n".join(map(json.dumps, documents)))
             line += f" -f {tmp_path / 'm.yaml'}"
         done = subprocess.run(
-            [FAIRLEAD, *line.split(), "-n", team.namespace],
+            [nursery.command(), *line.split(), "-n", team.namespace],
             env={**os.environ, "KUBECONFIG": str(server.kubeconfig)},
             text=True,
             capture_output=True,
@@ -125,7 +126,7 @@ def test_a_pod_that_fits_nowhere_is_told_ways_out(team: Operator, ask: Ask, case
 
 def test_why_not_compares_with_the_node_that_was_chosen(team: Operator, ask: Ask) -> None:
     tried(team, ask, pod("web"))
-    chosen = eventually(lambda: team("get pod web -o jsonpath={.spec.nodeName}"))
+    chosen = eventually(lambda: team.asked("get pod web -o jsonpath={.spec.nodeName}"))
     other = "hollow-1" if chosen == "hollow-0" else "hollow-0"
     told = ask(f"why-not pod/web {other}").out
     assert "when it was placed" in told
@@ -153,7 +154,7 @@ def test_a_plan_comes_true_and_writes_nothing(team: Operator, ask: Ask) -> None:
 
 
 def _nodes(team: Operator, number: int) -> list[str]:
-    found = team("get pods -o jsonpath={.items[*].spec.nodeName}").split()
+    found = team.asked("get pods -o jsonpath={.items[*].spec.nodeName}").split()
     return found if len(found) == number else []
 
 
@@ -276,7 +277,7 @@ def test_progress_explain_and_conditions_name_the_same_owner(
 
     def limit() -> Json:
         found: Json = (
-            json.loads(team("get deploy web -o json"))["status"].get("progress", {}).get("limit", {})
+            json.loads(team.asked("get deploy web -o json"))["status"].get("progress", {}).get("limit", {})
         )
         return found if found.get("reason") == reason else {}
 
@@ -286,7 +287,10 @@ def test_progress_explain_and_conditions_name_the_same_owner(
         told = [each for each in ask(line).out.splitlines() if "next step: " in each]
         assert told
         assert all(said in each and f"next step: {owner}" in each for each in told), told
-    objects = [json.loads(team("get deploy web -o json")), *json.loads(team("get pods -o json"))["items"]]
+    objects = [
+        json.loads(team.asked("get deploy web -o json")),
+        *json.loads(team.asked("get pods -o json"))["items"],
+    ]
     conditions = [
         each for obj in objects for each in obj["status"].get("conditions", ()) if each.get("owner")
     ]

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from tests import nursery
 from tests.clients.converging import eventually, is_ready, items, rolled_out
 from tests.clients.kubectl import MEETS, Done, Operator
 from tests.clients.manifests import workload
-from tests.running import FAIRLEAD, Running
+from tests.running import Running
 
 ARGUMENTS = ("--hollow-nodes", "3")
 SHARED = True
@@ -21,7 +22,7 @@ SHARED = True
 @pytest.fixture
 def fairlead(server: Running) -> Callable[..., Done]:
     def run(*words: str) -> Done:
-        given: list[str | Path] = [FAIRLEAD, *words, "--kubeconfig", str(server.kubeconfig)]
+        given: list[str | Path] = [nursery.command(), *words, "--kubeconfig", str(server.kubeconfig)]
         done = subprocess.run(given, text=True, capture_output=True, timeout=120)
         return Done(done.returncode, done.stdout, done.stderr)
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests import nursery
 from tests.clients.converging import eventually, is_live, items, rolled_out
 from tests.clients.kubectl import Operator, table
 from tests.clients.manifests import workload
@@ -45,7 +45,7 @@ class Played:
         ]
         command += ["--lease-seconds", "10", "--renew-seconds", "1", "--report-every", "1s", "-o", "json"]
         with open(self._told, "wb") as told, open(directory / "trouble", "wb") as trouble:
-            self.process = subprocess.Popen(command, stdout=told, stderr=trouble)
+            self.process = nursery.start(command, told, trouble)
 
     def reports(self) -> list[dict[str, Any]]:
         return [
@@ -55,7 +55,7 @@ class Played:
 
 @pytest.fixture(scope="module")
 def played(server: Running, kubectl: Operator, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Played]:
-    policy = json.loads(kubectl("get evidencepolicy default -o json"))
+    policy = json.loads(kubectl.asked("get evidencepolicy default -o json"))
     acts = {"StopPlacement": 8, "MarkUnknown": 14, "Release": 14, "Forget": 3600}
     spec = policy["spec"]
     spec["rows"][0]["acts"] = [{"act": act, "afterSeconds": after} for act, after in acts.items()]
@@ -72,7 +72,7 @@ def _becomes(question: Any) -> Any:
 
 
 def _taints(kubectl: Operator, node: str) -> list[str]:
-    found = json.loads(kubectl(f"get node {node} -o json"))["spec"].get("taints") or []
+    found = json.loads(kubectl.asked(f"get node {node} -o json"))["spec"].get("taints") or []
     return [f"{each['key']}:{each['effect']}" for each in found]
 
 
@@ -112,6 +112,7 @@ def test_every_node_is_there_with_a_lease_of_its_own_that_is_renewed(
     assert told[0]["late_ms"]["max"] > 0
 
 
+@pytest.mark.soak  # test_node_loss.py has real agents
 def test_a_node_that_falls_silent_is_suspected_then_unknown_and_its_pods_replaced(
     team: Operator, kubectl: Operator, played: Played
 ) -> None:

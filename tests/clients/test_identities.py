@@ -126,7 +126,7 @@ def test_a_pod_whose_account_is_not_there_says_so_and_starts_when_it_comes(
     team("create -f -", caller(team, tmp_path / "told"))
 
     def waits() -> bool:
-        statuses = json.loads(team("get pod caller -o json"))["status"].get("containerStatuses") or [{}]
+        statuses = json.loads(team.asked("get pod caller -o json"))["status"].get("containerStatuses") or [{}]
         return "cannot be had" in statuses[0].get("state", {}).get("waiting", {}).get("message", "")
 
     eventually(waits)
@@ -150,10 +150,10 @@ def test_an_operator_of_one_file_runs_as_a_pod(kubectl: Operator) -> None:
         "spec": {"colour": "green"},
     }
     kubectl("create -f -", beacon)
-    eventually(lambda: kubectl("get beacon mole -o jsonpath={.status.shows}") == "green")
-    assert kubectl("get configmap mole-lamp -o jsonpath={.data.colour}") == "green"
+    eventually(lambda: kubectl.asked("get beacon mole -o jsonpath={.status.shows}") == "green")
+    assert kubectl.asked("get configmap mole-lamp -o jsonpath={.data.colour}") == "green"
     kubectl('patch beacon mole --type=merge -p \'{"spec":{"colour":"red"}}\'')
-    eventually(lambda: kubectl("get configmap mole-lamp -o jsonpath={.data.colour}") == "red")
+    eventually(lambda: kubectl.asked("get configmap mole-lamp -o jsonpath={.data.colour}") == "red")
     kubectl("delete beacon mole")
     eventually(lambda: kubectl.run("get configmap mole-lamp").code == 1)
     assert "no" in kubectl.run("auth can-i list secrets --as system:serviceaccount:harbour:keeper").out

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
+from tests import nursery
 from tests.clients.converging import eventually
 from tests.clients.kubectl import Operator, table
 from tests.clients.manifests import config, node, pod
-from tests.running import FAIRLEAD, Running
+from tests.running import Running
 
 NODE = "--as=system:node:worker-1 --as-group=system:nodes"
 VIEWER = "--as=eve --as-group=fairlead:viewers"
@@ -26,7 +27,7 @@ def world(kubectl: Operator) -> Operator:
 
 def new_token(server: Running, role: str, name: str) -> str:
     made = subprocess.run(
-        [FAIRLEAD, "token", "create", "--role", role, "--name", name, "--data-dir", server.directory],
+        [nursery.command(), "token", "create", "--role", role, "--name", name, "--data-dir", server.directory],
         check=True, capture_output=True, text=True,
     )  # fmt: skip
     return made.stdout.strip()
@@ -140,7 +141,7 @@ def test_audit_names_both(server: Running, world: Operator, viewer_token: str) -
     by_root = next(each for each in audited(server) if each.get("impersonatedUser") == "root")
     assert by_root["impersonatedGroups"] == ["system:masters", "system:authenticated"]
     shown = subprocess.run(
-        [FAIRLEAD, "audit", "--user", "root", "--kubeconfig", server.kubeconfig],
+        [nursery.command(), "audit", "--user", "root", "--kubeconfig", server.kubeconfig],
         capture_output=True,
         text=True,
     )
@@ -166,7 +167,9 @@ def test_a_watch_as_another_ends_with_the_token_it_was_opened_with(server: Runni
     while line and b'"later"' not in line:
         line = stream.readline()
     assert line
-    subprocess.run([FAIRLEAD, "token", "revoke", "chief", "--data-dir", server.directory], check=True)
+    subprocess.run(
+        [nursery.command(), "token", "revoke", "chief", "--data-dir", server.directory], check=True
+    )
     while stream.readline():
         pass
     connection.close()

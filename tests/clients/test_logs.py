@@ -13,10 +13,11 @@ from typing import Any
 
 import pytest
 
+from tests import nursery
 from tests.clients.converging import rolled_out
 from tests.clients.kubectl import Operator
 from tests.e2e.testimony import agent_pid, end_all, eventually
-from tests.running import FAIRLEAD, Running, need_kubectl
+from tests.running import Running, need_kubectl
 
 NODES = ("--nodes", "2", "--no-sample", "--hollow-nodes", "1")
 STAMP = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z (.*)$")
@@ -36,7 +37,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 @pytest.fixture(autouse=True)
 def ready(kubectl: Operator) -> None:
-    eventually(lambda: "local-1" in kubectl("get nodes -o name"))
+    eventually(lambda: "local-1" in kubectl.asked("get nodes -o name"))
     kubectl("wait --for=create node/local-1 node/local-2 --timeout=90s")
     kubectl("wait --for=condition=Ready node local-1 local-2 --timeout=90s")
 
@@ -162,7 +163,7 @@ def test_where_nothing_runs_the_reason_is_said(team: Operator) -> None:
         pod("lacking", {**container("c", TALK), "env": missing}),
     )
     assert "is waiting to start: the pod has no node yet" in team.refused("logs nowhere")
-    eventually(lambda: team("get pod pretends -o jsonpath={.spec.nodeName}") == "hollow-0")
+    eventually(lambda: team.asked("get pod pretends -o jsonpath={.spec.nodeName}") == "hollow-0")
     assert "hollow nodes only pretend: nothing runs there" in team.refused("logs pretends")
     eventually(lambda: "CreateContainerConfigError" in team("get pod lacking -o yaml"))
     assert 'container "c" in pod "lacking" is waiting to start: CreateContainerConfigError' in team.refused(
@@ -219,7 +220,7 @@ def test_viewers_read_logs_and_usage_and_the_rest_do_not(
     for role, name, reads in (("viewer", "eve", True), ("node", "other", False)):
         made = subprocess.run(
             [
-                FAIRLEAD,
+                nursery.command(),
                 *f"token create --role {role} --name {name} -o kubeconfig".split(),
                 "--data-dir",
                 server.directory,
@@ -246,7 +247,7 @@ def test_a_followed_log_ends_with_the_token_of_who_reads_it(
     create(team, pod("talk", container("c", TALK)))
     says(team, "logs talk", ALL)
     make: list[str | Path] = [
-        FAIRLEAD,
+        nursery.command(),
         *["token", "create", "--role", "viewer", "--name", "guest", "--data-dir"],
         server.directory,
         "-o",
@@ -255,7 +256,9 @@ def test_a_followed_log_ends_with_the_token_of_who_reads_it(
     with Operator(file, team.namespace).started("logs -f talk") as following:
         assert following.stdout is not None
         assert following.stdout.readline() == "line 0\n"
-        subprocess.run([FAIRLEAD, "token", "revoke", "guest", "--data-dir", server.directory], check=True)
+        subprocess.run(
+            [nursery.command(), "token", "revoke", "guest", "--data-dir", server.directory], check=True
+        )
         subprocess.run([*make, tmp_path / "again.kubeconfig"], check=True)
         following.stdout.read()  # to its end
 

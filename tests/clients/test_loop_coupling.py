@@ -7,17 +7,18 @@ import os
 import subprocess
 from xml.etree import ElementTree
 
+from tests import nursery
 from tests.clients.converging import eventually, rolled_out
 from tests.clients.kubectl import Operator, table
 from tests.clients.manifests import workload
-from tests.running import FAIRLEAD, Running
+from tests.running import Running
 
 ARGUMENTS = ("--hollow-nodes", "1")
 
 
 def _run(server: Running, line: str) -> str:
     return subprocess.run(
-        [FAIRLEAD, *line.split()],
+        [nursery.command(), *line.split()],
         env={**os.environ, "KUBECONFIG": str(server.kubeconfig)},
         text=True,
         capture_output=True,
@@ -51,10 +52,10 @@ def test_a_person_who_fights_a_controller_is_shown_with_the_decisions(
 ) -> None:
     team("create -f -", workload("Deployment", "web", replicas=2))
     rolled_out(team, "deploy/web")
-    name = team("get rs -o name").strip()
+    name = team.asked("get rs -o name").strip()
 
     def is_back() -> bool:
-        return team(f"get {name} -o jsonpath={{.spec.replicas}}") == "2"
+        return team.asked(f"get {name} -o jsonpath={{.spec.replicas}}") == "2"
 
     for _ in range(3):
         patched = team.run(f'patch {name} --type merge -p \'{{"spec":{{"replicas":1}}}}\'')

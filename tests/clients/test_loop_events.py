@@ -131,20 +131,20 @@ def test_an_event_is_an_event_for_every_client(team: Operator) -> None:
     rolled_out(team, "sts/db")
     selector = "involvedObject.kind=StatefulSet,reason=SuccessfulCreate"
     (event,) = eventually(
-        lambda: json.loads(team(f"get events --field-selector={selector} -o json"))["items"]
+        lambda: json.loads(team.asked(f"get events --field-selector={selector} -o json"))["items"]
     )
     assert event["message"] == "create Pod db-0 in StatefulSet db successful"
     assert (event["source"], event["reportingComponent"]) == (
         {"component": "statefulset-controller"}, "statefulset-controller",
     )  # fmt: skip
-    assert event["involvedObject"]["uid"] == team("get sts db -o jsonpath={.metadata.uid}")
+    assert event["involvedObject"]["uid"] == team.asked("get sts db -o jsonpath={.metadata.uid}")
     assert event["firstTimestamp"] == event["lastTimestamp"]
     assert event["count"] == 1
     team("delete pod db-0 --now")
     rolled_out(team, "sts/db")
 
     def again() -> bool:
-        (found,) = json.loads(team(f"get events --field-selector={selector} -o json"))["items"]
+        (found,) = json.loads(team.asked(f"get events --field-selector={selector} -o json"))["items"]
         return bool(found["count"] == 2 and found["lastTimestamp"] >= found["firstTimestamp"])
 
     assert eventually(again), "the same told twice is one Event, counted"

@@ -90,7 +90,7 @@ def test_every_namespace_has_a_service_account_and_gets_it_anew(kubectl: Operato
         lambda: names(team, "serviceaccounts") == {"default"} and uids(team, "serviceaccounts") != before
     )
     team("create -f -", pod("plain"))
-    assert team("get pod plain -o jsonpath={.spec.serviceAccountName}") == "default"
+    assert team.asked("get pod plain -o jsonpath={.spec.serviceAccountName}") == "default"
     assert {each["metadata"]["namespace"] for each in items(kubectl, "serviceaccounts -A")} >= {
         "default",
         "kube-system",

@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
+from tests import nursery
 from tests.clients.converging import eventually, is_live, items
 from tests.clients.kubectl import Operator, table
 from tests.clients.manifests import workload
-from tests.running import FAIRLEAD, Running
+from tests.running import Running
 
 ARGUMENTS = ("--hollow-nodes", "2")
 Json = dict[str, Any]
@@ -24,7 +25,7 @@ def fairlead(server: Running) -> Callable[[str], str]:
     def run(line: str) -> str:
         environment = {**os.environ, "KUBECONFIG": str(server.kubeconfig)}
         return subprocess.run(
-            [FAIRLEAD, *line.split()],
+            [nursery.command(), *line.split()],
             env=environment,
             text=True,
             capture_output=True,

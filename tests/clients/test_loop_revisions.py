@@ -95,13 +95,13 @@ def test_old_revisions_go_beyond_the_limit(team: Operator, kind: str) -> None:
 def test_pods_and_history_outlive_a_set_and_are_adopted_by_the_next(team: Operator, kind: str) -> None:
     name = _made(team, kind)
     before = uids(team, "pods"), uids(team, "controllerrevisions")
-    kept = json.loads(team(f"get {name} -o json"))
+    kept = json.loads(team.asked(f"get {name} -o json"))
     team(f"delete {name} --cascade=orphan")
     eventually(lambda: not any("ownerReferences" in pod["metadata"] for pod in items(team, "pods")))
     fresh = {"metadata": {"name": "db", "labels": {"app": "db"}}, "spec": kept["spec"]}
     team("create -f -", {"apiVersion": "apps/v1", "kind": kept["kind"], **fresh})
     rolled_out(team, name)
-    owner = team(f"get {name} -o jsonpath={{.metadata.uid}}")
+    owner = team.asked(f"get {name} -o jsonpath={{.metadata.uid}}")
     eventually(
         lambda: (
             {

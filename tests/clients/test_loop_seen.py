@@ -10,10 +10,11 @@ from collections.abc import Callable
 import pytest
 
 from fairlead.control.roster import default_deciders
+from tests import nursery
 from tests.clients.converging import eventually, rolled_out
 from tests.clients.kubectl import Operator, table
 from tests.clients.manifests import workload
-from tests.running import FAIRLEAD, Running
+from tests.running import Running
 
 ARGUMENTS = ("--hollow-nodes", "1")
 CONTROLLERS = [*(decider.name for decider in default_deciders()), "hollow"]
@@ -23,7 +24,7 @@ CONTROLLERS = [*(decider.name for decider in default_deciders()), "hollow"]
 def fairlead(server: Running) -> Callable[[str], str]:
     def run(line: str) -> str:
         return subprocess.run(
-            [FAIRLEAD, *line.split()],
+            [nursery.command(), *line.split()],
             env={**os.environ, "KUBECONFIG": str(server.kubeconfig)},
             text=True,
             capture_output=True,
@@ -61,7 +62,7 @@ def test_decisions_tell_the_story_of_an_object(team: Operator, fairlead: Callabl
 
     first, *_ = json.loads(fairlead(f"{asked} -o json"))["items"]
     record = first["record"]
-    uid = team("get deploy web -o jsonpath={.metadata.uid}")
+    uid = team.asked("get deploy web -o jsonpath={.metadata.uid}")
     assert record["effects"][0].startswith(f"Create deployment/{uid}/create/")
     overrides = "scheduleroverrides.fairlead.dev"
     assert set(record["reads"]) == {"deployments.apps", "replicasets.apps", overrides}

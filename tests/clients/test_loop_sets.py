@@ -60,7 +60,7 @@ def test_a_stateful_set_is_updated_from_the_end(team: Operator) -> None:
 def test_a_deleted_pod_of_a_stateful_set_comes_back_under_its_name(team: Operator) -> None:
     team("create -f -", _db(1))
     rolled_out(team, "sts/db")
-    before = team("get pod db-0 -o jsonpath={.metadata.uid}")
+    before = team.asked("get pod db-0 -o jsonpath={.metadata.uid}")
     team("delete pod db-0")
     # Not at once: the status tells of the one before until it is made anew.
     eventually(lambda: team.run("get pod db-0 -o jsonpath={.metadata.uid}").out not in ("", before))

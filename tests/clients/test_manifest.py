@@ -47,13 +47,13 @@ def test_a_manifest_of_twelve_kinds_lives_and_goes(team: Operator, tmp_path: Pat
     )
 
     kinds = ",".join(sorted({each.split()[0] for each in objects}))
-    assert len(team(f"get {kinds} -l {LABEL} -o name").splitlines()) == len(objects)
+    assert len(team.asked(f"get {kinds} -l {LABEL} -o name").splitlines()) == len(objects)
     deleted = team.run(f"delete {kinds} -l {LABEL} --timeout=90s")
     # kubectl's own word about the PriorityClass.
     assert deleted.err == "Warning: deleting cluster-scoped resources, not scoped to the provided namespace\n"
     assert (deleted.code, len(deleted.out.splitlines())) == (0, len(objects))
-    eventually(lambda: not team(f"get {kinds} -l {LABEL} -o name"))
-    eventually(lambda: not team("get pods,replicasets -o name"))
+    eventually(lambda: not team.asked(f"get {kinds} -l {LABEL} -o name"))
+    eventually(lambda: not team.asked("get pods,replicasets -o name"))
 
 
 def test_a_wait_hears_of_what_comes_later(team: Operator) -> None:

@@ -13,10 +13,11 @@ from typing import Any
 
 import pytest
 
+from tests import nursery
 from tests.clients.converging import eventually, is_live, items, rolled_out
 from tests.clients.kubectl import Operator, table
 from tests.clients.manifests import workload
-from tests.running import FAIRLEAD, Running
+from tests.running import Running
 
 ARGUMENTS = ("--hollow-nodes", "4")
 NODES = tuple(f"hollow-{number}" for number in range(4))
@@ -62,7 +63,7 @@ class Hearts:
 
 @pytest.fixture(scope="module")
 def hearts(server: Running, kubectl: Operator) -> Iterator[Hearts]:
-    policy = json.loads(kubectl("get evidencepolicy default -o json"))
+    policy = json.loads(kubectl.asked("get evidencepolicy default -o json"))
     # Long enough for a busy machine: a heart that beats late must not look like one that stopped.
     acts = {"StopPlacement": 5, "MarkUnknown": 9, "Release": 9, "Forget": 3600}
     spec = policy["spec"]
@@ -86,7 +87,7 @@ def _now() -> str:
 
 
 def _taints(kubectl: Operator, node: str) -> list[str]:
-    found = json.loads(kubectl(f"get node {node} -o json"))["spec"].get("taints") or []
+    found = json.loads(kubectl.asked(f"get node {node} -o json"))["spec"].get("taints") or []
     return [f"{each['key']}:{each['effect']}" for each in found]
 
 
@@ -127,12 +128,18 @@ def _suspected(kubectl: Operator, node: str) -> bool:
 @pytest.fixture
 def fairlead(server: Running, team: Operator) -> Callable[[str], str]:
     def run(line: str) -> str:
-        words: list[str | Path] = [FAIRLEAD, *shlex.split(line), "--kubeconfig", str(server.kubeconfig)]
+        words: list[str | Path] = [
+            nursery.command(),
+            *shlex.split(line),
+            "--kubeconfig",
+            str(server.kubeconfig),
+        ]
         return subprocess.run(words, text=True, capture_output=True, check=True, timeout=60).stdout
 
     return run
 
 
+@pytest.mark.soak  # test_node_loss.py has real agents
 def test_a_silent_node_is_suspected_then_unknown_and_its_pod_replaced_once(
     team: Operator, kubectl: Operator, hearts: Hearts, fairlead: Callable[[str], str]
 ) -> None:
@@ -165,7 +172,7 @@ def test_a_silent_node_is_suspected_then_unknown_and_its_pod_replaced_once(
     said = fairlead(f"explain pod/{lost} -n {space}")
     assert f"keeps its room on hollow-1; pod {new[0]['metadata']['name']} has its quota" in said
     for kind in ("resourcequota", "placementquota"):
-        assert json.loads(team(f"get {kind} q -o json"))["status"]["used"] == {"pods": "4"}
+        assert json.loads(team.asked(f"get {kind} q -o json"))["status"]["used"] == {"pods": "4"}
     refused = team.refused("run one-more --image=x")
     assert "exceeded quota: q, requested: pods=1, used: pods=4, limited: pods=4" in refused
     told = team(f"describe pod {original['metadata']['name']}")

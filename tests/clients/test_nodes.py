@@ -80,7 +80,7 @@ def busy(kubectl: Operator, team: Operator) -> Operator:
     _make(kubectl, "busy")
     owner = workload("ReplicaSet", "web")
     team("create -f -", owner)
-    uid = team("get rs web -o jsonpath={.metadata.uid}")
+    uid = team.asked("get rs web -o jsonpath={.metadata.uid}")
     team(
         "create -f -",
         [owned(pod(name, node="busy", labels={"app": "web"}), owner, uid) for name in ("w-1", "w-2")],

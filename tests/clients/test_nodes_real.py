@@ -120,7 +120,7 @@ def test_pods_are_processes_and_end_with_what_made_them(team: Operator, told: Te
 def test_a_service_leads_to_its_pods(team: Operator) -> None:
     team("create -f -", web(2))
     rolled_out(team, "deploy/web")
-    address = team("get service web -o jsonpath={.spec.clusterIP}")
+    address = team.asked("get service web -o jsonpath={.spec.clusterIP}")
     pods = {pod["metadata"]["name"] for pod in items(team, "pods")}
     seen: set[str] = set()
 

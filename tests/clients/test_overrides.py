@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
+from tests import nursery
 from tests.clients.converging import eventually, items, rolled_out
 from tests.clients.kubectl import Operator
 from tests.clients.manifests import workload
-from tests.running import FAIRLEAD, Running
+from tests.running import Running
 
 ARGUMENTS = ("--hollow-nodes", "3")
 Json = dict[str, Any]
@@ -44,7 +45,14 @@ AUTOSCALER = {
 @pytest.fixture
 def fairlead(server: Running) -> Callable[..., Json]:
     def run(*words: str) -> Json:
-        given: list[str | Path] = [FAIRLEAD, *words, "-o", "json", "--kubeconfig", str(server.kubeconfig)]
+        given: list[str | Path] = [
+            nursery.command(),
+            *words,
+            "-o",
+            "json",
+            "--kubeconfig",
+            str(server.kubeconfig),
+        ]
         done = subprocess.run(given, text=True, capture_output=True, timeout=120)
         assert done.returncode == 0, done.stderr
         found: Json = json.loads(done.stdout)
@@ -152,13 +160,21 @@ def test_who_only_approves_reads_the_report_without_what_they_may_not_see(
     server: Running, kubectl: Operator, fairlead: Callable[..., Json]
 ) -> None:
     file = server.directory.parent / "ben.kubeconfig"
-    token: list[str | Path] = [FAIRLEAD, "token", "create", "--name", "ben", "--data-dir", server.directory]
+    token: list[str | Path] = [
+        nursery.command(),
+        "token",
+        "create",
+        "--name",
+        "ben",
+        "--data-dir",
+        server.directory,
+    ]
     subprocess.run([*token, "-o", file], check=True, capture_output=True, timeout=60)
     kubectl("create clusterrolebinding ben --clusterrole=fairlead:approver --user=ben")
     cordon = ("override", "cordon", "node/hollow-1", "--skip-preview", "--name", "closed", "--reason", "test")
     fairlead(*cordon)
     words: list[str | Path] = [
-        FAIRLEAD,
+        nursery.command(),
         "override",
         "report",
         "closed",

@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
+from tests import nursery
 from tests.clients.converging import eventually
 from tests.clients.kubectl import Operator, table
-from tests.running import FAIRLEAD, Running
+from tests.running import Running
 
 ARGUMENTS = ("--hollow-nodes", "1")
 SETTINGS = {
@@ -27,7 +28,7 @@ SETTINGS = {
 def queues(server: Running) -> Callable[[str], str]:
     def run(line: str = "") -> str:
         return subprocess.run(
-            [FAIRLEAD, "queues", *line.split()],
+            [nursery.command(), "queues", *line.split()],
             env={**os.environ, "KUBECONFIG": str(server.kubeconfig)},
             text=True,
             capture_output=True,

@@ -8,10 +8,11 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+from tests import nursery
 from tests.clients.converging import eventually
 from tests.clients.kubectl import Operator
 from tests.clients.manifests import pod
-from tests.running import FAIRLEAD, Running, need_kubectl
+from tests.running import Running, need_kubectl
 
 ARGUMENTS = ("--hollow-nodes", "2")
 
@@ -26,11 +27,11 @@ def test_the_policy_in_use_outlives_its_object_and_the_server(tmp_path: Path) ->
     kubectl = Operator(server.kubeconfig)
 
     def settings() -> dict[str, Any]:
-        return dict(json.loads(kubectl("get planesettings default -o json")).get("status") or {})
+        return dict(json.loads(kubectl.asked("get planesettings default -o json")).get("status") or {})
 
     def policy_of(name: str) -> list[Any]:
         done = subprocess.run(
-            [FAIRLEAD, "explain", f"pod/{name}", "-o", "json"],
+            [nursery.command(), "explain", f"pod/{name}", "-o", "json"],
             env={**os.environ, "KUBECONFIG": str(server.kubeconfig)},
             text=True, capture_output=True, timeout=120, check=True,
         )  # fmt: skip

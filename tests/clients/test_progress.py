@@ -17,7 +17,7 @@ Json = dict[str, Any]
 
 
 def _progress(team: Operator, what: str) -> Json:
-    told: Json = json.loads(team(f"get {what} -o json")).get("status", {}).get("progress", {})
+    told: Json = json.loads(team.asked(f"get {what} -o json")).get("status", {}).get("progress", {})
     return told
 
 

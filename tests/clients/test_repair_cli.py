@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from tests import nursery
 from tests.clients.converging import eventually, items, names
 from tests.clients.kubectl import Operator, table
 from tests.clients.manifests import node, pod
-from tests.running import FAIRLEAD, Running
+from tests.running import Running
 
 ARGUMENTS = ("--hollow-nodes", "1")
 OFF = {"spec": {"repair": {"automatic": 0, "everySeconds": 1}}}
@@ -23,7 +24,12 @@ ON = {"spec": {"repair": {"automatic": 1, "everySeconds": 1}}}
 @pytest.fixture
 def fairlead(server: Running) -> Callable[[str], str]:
     def run(line: str) -> str:
-        words: list[str | Path] = [FAIRLEAD, *shlex.split(line), "--kubeconfig", str(server.kubeconfig)]
+        words: list[str | Path] = [
+            nursery.command(),
+            *shlex.split(line),
+            "--kubeconfig",
+            str(server.kubeconfig),
+        ]
         return subprocess.run(words, text=True, capture_output=True, check=True, timeout=60).stdout
 
     return run
@@ -167,7 +173,7 @@ def test_owners_of_custom_kinds_are_known_and_their_objects_looked_at(
         "metadata": {"name": "spring", "ownerReferences": [lost]},
     }
     team("create -f -", tide)
-    uid = team("get tides spring -o jsonpath={.metadata.uid}")
+    uid = team.asked("get tides spring -o jsonpath={.metadata.uid}")
     owner = {"apiVersion": version, "kind": "Tide", "name": "spring", "uid": uid}
     made = {
         "apiVersion": "v1",

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from fairlead.model.policy.plugin_names import SCORING
+from tests import nursery
 from tests.clients.converging import eventually
-from tests.running import FAIRLEAD, Running
+from tests.running import Running
 from tests.unit.replay import load
 
 EXPECTED = {
@@ -31,7 +32,7 @@ EXPECTED = {
 
 
 def fairlead(*words: str | Path, code: int = 0) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run([FAIRLEAD, *words], capture_output=True, text=True, timeout=300)
+    done = subprocess.run([nursery.command(), *words], capture_output=True, text=True, timeout=300)
     assert done.returncode == code, (words, done.stdout, done.stderr)
     return done
 

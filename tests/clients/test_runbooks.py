@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
+from tests import nursery
 from tests.clients.converging import eventually
 from tests.clients.kubectl import Operator
-from tests.running import FAIRLEAD, Running
+from tests.running import Running
 
 ARGUMENTS = ("--hollow-nodes", "1")
 Json = dict[str, Any]
@@ -55,7 +56,7 @@ def jane(server: Running, kubectl: Operator) -> Callable[[str], Said]:
     """May edit in `default`, and cordon nothing."""
     file = server.directory.parent / "jane.kubeconfig"
     words: list[str | Path] = [
-        FAIRLEAD,
+        nursery.command(),
         "token",
         "create",
         "--name",
@@ -76,7 +77,10 @@ def jane(server: Running, kubectl: Operator) -> Callable[[str], Said]:
 
     def run(line: str) -> Said:
         done = subprocess.run(
-            [FAIRLEAD, *shlex.split(line), "--kubeconfig", file], text=True, capture_output=True, timeout=60
+            [nursery.command(), *shlex.split(line), "--kubeconfig", file],
+            text=True,
+            capture_output=True,
+            timeout=60,
         )
         return done.returncode, done.stdout + done.stderr
 
@@ -101,15 +105,17 @@ def test_a_step_that_she_may_not_do_ends_the_run_and_undoes_the_rest(
     assert code == 1
     assert 'User "jane" cannot patch resource "nodes"' in said
     assert "note: Undone" in said
-    node = json.loads(kubectl("get node hollow-0 -o json"))
+    node = json.loads(kubectl.asked("get node hollow-0 -o json"))
     assert not node["spec"].get("unschedulable")
-    assert json.loads(kubectl("get configmaps -l fairlead.dev/runbook-run=jane-2 -o json"))["items"] == []
+    assert (
+        json.loads(kubectl.asked("get configmaps -l fairlead.dev/runbook-run=jane-2 -o json"))["items"] == []
+    )
 
 
 def test_a_dry_run_says_what_stands_in_the_way_and_changes_nothing(
     jane: Callable[[str], Said], kubectl: Operator
 ) -> None:
-    before = json.loads(kubectl("get runbookruns,configmaps -o json"))["items"]
+    before = json.loads(kubectl.asked("get runbookruns,configmaps -o json"))["items"]
     code, said = jane("runbook run notes --dry-run -n default")
     assert (code, "it would begin; nothing was changed" in said) == (0, True), said
     kubectl("create configmap storm")
@@ -117,7 +123,7 @@ def test_a_dry_run_says_what_stands_in_the_way_and_changes_nothing(
     kubectl("delete configmap storm")
     found = json.loads(said)
     assert (code, found["mayBegin"], found["lines"][0]["holds"]) == (1, False, False)
-    assert json.loads(kubectl("get runbookruns,configmaps -o json"))["items"] == before
+    assert json.loads(kubectl.asked("get runbookruns,configmaps -o json"))["items"] == before
 
 
 def test_a_question_is_answered_with_what_was_asked(jane: Callable[[str], Said], kubectl: Operator) -> None:
@@ -135,7 +141,7 @@ def test_a_question_is_answered_with_what_was_asked(jane: Callable[[str], Said],
     eventually(
         lambda: "Succeeded" in jane("runbook runs -n default")[1].partition("jane-3")[2].partition("\n")[0]
     )
-    steps = json.loads(kubectl("get runbookrun jane-3 -o json"))["status"]["steps"]
+    steps = json.loads(kubectl.asked("get runbookrun jane-3 -o json"))["status"]["steps"]
     assert [each["state"] for each in steps] == ["Done", "Done", "Skipped"]
 
 
@@ -145,7 +151,7 @@ def test_installing_again_changes_what_differs(
     def install(book: Json) -> Said:
         (tmp_path / "book.json").write_text(json.dumps(book))
         words: list[str | Path] = [
-            FAIRLEAD,
+            nursery.command(),
             "runbook",
             "install",
             tmp_path,

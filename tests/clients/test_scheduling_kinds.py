@@ -28,7 +28,7 @@ def _settings_gone(kubectl: Operator) -> Iterator[None]:
 
 
 def condition(team: Operator, name: str, kind: str) -> Json:
-    found = json.loads(team(f"get {name} -o json")).get("status", {}).get("conditions", ())
+    found = json.loads(team.asked(f"get {name} -o json")).get("status", {}).get("conditions", ())
     return next((dict(each) for each in found if each["type"] == kind), {})
 
 
@@ -122,7 +122,7 @@ def test_a_policy_that_does_not_exist_is_told(team: Operator) -> None:
 
 def test_a_reservation_is_made_once_kept_used_and_released_with_its_owner(team: Operator) -> None:
     team("create -f -", workload("Deployment", "risk-api", replicas=0))
-    uid = json.loads(team("get deployment risk-api -o json"))["metadata"]["uid"]
+    uid = json.loads(team.asked("get deployment risk-api -o json"))["metadata"]["uid"]
     owner = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "risk-api", "uid": uid}
     spec = {
         "owner": owner,
@@ -141,8 +141,8 @@ def test_a_reservation_is_made_once_kept_used_and_released_with_its_owner(team: 
     using["metadata"]["annotations"] = {"fairlead.dev/reservation": name}
     team("create -f -", using)
     team("wait pod/uses --for=condition=PodScheduled --timeout=90s")
-    assert json.loads(team("get pod uses -o json"))["spec"]["nodeName"] == node
-    found = json.loads(team(f"get reservation {name} -o json"))["status"]
+    assert json.loads(team.asked("get pod uses -o json"))["spec"]["nodeName"] == node
+    found = json.loads(team.asked(f"get reservation {name} -o json"))["status"]
     assert (found["phase"], found["allocatedTo"]["name"]) == ("Allocated", "uses")
     team("delete deployment risk-api")
     eventually(lambda: not items(team, "reservations"))

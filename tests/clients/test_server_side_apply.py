@@ -6,9 +6,9 @@ import json
 import subprocess
 from typing import Any
 
+from tests import nursery
 from tests.clients.kubectl import Operator
 from tests.clients.manifests import config, workload
-from tests.running import FAIRLEAD
 
 SHARED = True  # the server, with other modules
 
@@ -45,9 +45,9 @@ def managers(team: Operator, what: str) -> dict[str, Any]:
 def test_apply_again_and_again(team: Operator) -> None:
     said = "configmap/c serverside-applied\n"
     assert team("apply --server-side -f -", config("c", {"a": "1"})) == said
-    first = team("get cm c -o jsonpath={.metadata.resourceVersion}")
+    first = team.asked("get cm c -o jsonpath={.metadata.resourceVersion}")
     assert team("apply --server-side -f -", config("c", {"a": "1"})) == said
-    assert team("get cm c -o jsonpath={.metadata.resourceVersion}") == first
+    assert team.asked("get cm c -o jsonpath={.metadata.resourceVersion}") == first
     assert team("apply --server-side -f -", config("c", {"b": "2"})) == said
     assert team.yaml("get cm c")["data"] == {"b": "2"}
     assert managers(team, "cm c") == {"kubectl Apply": {"f:data": {"f:b": {}}}}
@@ -64,7 +64,7 @@ def test_a_conflict_names_the_manager_and_kubectl_gives_its_advice(team: Operato
     refused = team.refused("apply --server-side --field-manager=second -f -", part(replicas=5))
     assert 'Apply failed with 1 conflict: conflict with "first": .spec.replicas' in refused
     assert ADVICE in refused
-    assert team("get deploy web -o jsonpath={.spec.replicas}") == "2"
+    assert team.asked("get deploy web -o jsonpath={.spec.replicas}") == "2"
     several = team.refused(
         "apply --server-side --field-manager=second -f -",
         part({"name": "main", "image": "web:2"}, replicas=5),
@@ -76,7 +76,7 @@ def test_a_conflict_names_the_manager_and_kubectl_gives_its_advice(team: Operato
 def test_force_takes_the_field_over(team: Operator) -> None:
     team("apply --server-side --field-manager=first -f -", web())
     team("apply --server-side --field-manager=second --force-conflicts -f -", part(replicas=5))
-    assert team("get deploy web -o jsonpath={.spec.replicas}") == "5"
+    assert team.asked("get deploy web -o jsonpath={.spec.replicas}") == "5"
     found = managers(team, "deploy web")
     assert found["second Apply"] == {"f:spec": {"f:replicas": {}}}
     assert "f:replicas" not in found["first Apply"]["f:spec"]
@@ -164,14 +164,14 @@ def test_objects_made_otherwise_are_their_makers(team: Operator) -> None:
 
 def test_diff_shows_what_server_side_apply_would_do(team: Operator) -> None:
     team("apply --server-side -f -", config("c", {"a": "1", "b": "1"}))
-    before = team("get cm c -o jsonpath={.metadata.resourceVersion}")
+    before = team.asked("get cm c -o jsonpath={.metadata.resourceVersion}")
     done = team.run("diff --server-side -f -", config("c", {"a": "2"}))
     assert done.code == 1, done
     assert '-  a: "1"' in done.out
     assert '+  a: "2"' in done.out
     assert '-  b: "1"' in done.out
     assert team.run("diff --server-side -f -", config("c", {"a": "1", "b": "1"})).code == 0
-    assert team("get cm c -o jsonpath={.metadata.resourceVersion}") == before
+    assert team.asked("get cm c -o jsonpath={.metadata.resourceVersion}") == before
 
 
 def test_a_dry_run_changes_nothing(team: Operator) -> None:
@@ -189,7 +189,7 @@ def test_status_is_applied_through_its_own_address(team: Operator) -> None:
         "status": {"replicas": 2},
     }
     team("apply --server-side --subresource=status --field-manager=me -f -", status)
-    assert team("get deploy web -o jsonpath={.status.replicas}") == "2"
+    assert team.asked("get deploy web -o jsonpath={.status.replicas}") == "2"
     assert managers(team, "deploy web")["me Apply status"] == {"f:status": {"f:replicas": {}}}
 
 
@@ -204,7 +204,7 @@ def test_fairlead_get_shows_managed_fields_only_when_asked_for(team: Operator) -
     def shown(*options: str) -> str:
         words = ["get", "cm", "c", "-n", team.namespace, "-o", "yaml", "--kubeconfig", str(team.kubeconfig)]
         done = subprocess.run(
-            [FAIRLEAD, *words, *options], capture_output=True, text=True, timeout=60, check=True
+            [nursery.command(), *words, *options], capture_output=True, text=True, timeout=60, check=True
         )
         return done.stdout
 

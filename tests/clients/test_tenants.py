@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from tests import nursery
 from tests.clients.converging import eventually
 from tests.clients.kubectl import Operator
-from tests.running import FAIRLEAD, Running
+from tests.running import Running
 
 ARGUMENTS = ("--hollow-nodes", "2")
 NODE = "hollow-0"
@@ -50,7 +51,10 @@ class Tenant(NamedTuple):
     def fairlead(self, *words: str) -> tuple[str, str]:
         """What a command printed, and said beside."""
         done = subprocess.run(
-            [FAIRLEAD, *words, "--kubeconfig", self.kubeconfig], capture_output=True, text=True, timeout=120
+            [nursery.command(), *words, "--kubeconfig", self.kubeconfig],
+            capture_output=True,
+            text=True,
+            timeout=120,
         )
         assert done.returncode == 0, done.stderr
         return done.stdout, done.stderr
@@ -61,7 +65,7 @@ def person(server: Running, name: str, *groups: str) -> Tenant:
     words = ["token", "create", "--name", name, "-o", str(file), "--data-dir", str(server.directory)]
     for group in groups:
         words += ["--group", group]
-    subprocess.run([FAIRLEAD, *words], check=True, capture_output=True, timeout=120)
+    subprocess.run([nursery.command(), *words], check=True, capture_output=True, timeout=120)
     return Tenant(server, file.read_text().split("token:")[1].split()[0].strip('"'), file)
 
 

@@ -148,10 +148,10 @@ def test_addresses_are_given_once_and_kept(team: Operator) -> None:
         "spec": {"ports": [{"port": 80}]},
     }
     team("apply -f -", manifest)
-    address = team("get service c -o jsonpath={.spec.clusterIP}")
+    address = team.asked("get service c -o jsonpath={.spec.clusterIP}")
     manifest["spec"] = {"ports": [{"port": 81}]}
     team("apply -f -", manifest)
-    assert team("get service c -o jsonpath={.spec.clusterIP}") == address
+    assert team.asked("get service c -o jsonpath={.spec.clusterIP}") == address
     team("delete service a")
     team("create service clusterip b --tcp=80 --clusterip=127.96.0.40")
 
@@ -161,7 +161,7 @@ def test_a_node_that_runs_processes_gets_addresses_for_its_pods(kubectl: Operato
         body = node(name)
         body["metadata"]["labels"]["fairlead.dev/driver"] = "process"
         kubectl("create -f -", body)
-        return str(eventually(lambda: kubectl(f"get node {name} -o jsonpath={{.spec.podCIDR}}")))
+        return str(eventually(lambda: kubectl.asked(f"get node {name} -o jsonpath={{.spec.podCIDR}}")))
 
     first, second = made("runs-1"), made("runs-2")
     assert first != second

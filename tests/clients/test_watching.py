@@ -211,7 +211,7 @@ def test_events_show_how_often_and_about_what(history: Operator) -> None:
 def test_describe_shows_the_events_of_the_object(team: Operator) -> None:
     team("create -f -", pod("web"))
     happened = event("e", pod("web"), team.namespace, reason="Pulled", message="fetched", type="Normal")
-    happened["involvedObject"]["uid"] = team("get pod web -o jsonpath={.metadata.uid}")
+    happened["involvedObject"]["uid"] = team.asked("get pod web -o jsonpath={.metadata.uid}")
     happened |= {"source": {"component": "tests"}, "count": 1, "lastTimestamp": "2020-01-01T00:00:00Z"}
     team("create -f -", happened)
     last = team("describe pod web").rstrip().splitlines()[-1].split()

@@ -27,13 +27,13 @@ def test_scale(team: Operator, kind: str, name: str) -> None:
     said = team.refused(f"scale {kind} web --replicas=6 --current-replicas=3")
     assert said == "error: Expected replicas to be 3, was 5\n"
     assert team(f"scale {kind} web --replicas=4 --current-replicas=5") == f"{name}/web scaled\n"
-    assert team(f"get {kind} web -o jsonpath={{.spec.replicas}}/{{.metadata.generation}}") == "4/3"
+    assert team.asked(f"get {kind} web -o jsonpath={{.spec.replicas}}/{{.metadata.generation}}") == "4/3"
     assert "COUNT must be greater than or equal to 0" in team.run(f"scale {kind} web --replicas=-1").err
 
 
 def test_the_scale_subresource_is_a_scale(team: Operator) -> None:
     team("create -f -", workload("Deployment", "web", replicas=2))
-    found = json.loads(team("get deploy web --subresource=scale -o json"))
+    found = json.loads(team.asked("get deploy web --subresource=scale -o json"))
     assert (found["apiVersion"], found["kind"], found["spec"]) == ("autoscaling/v1", "Scale", {"replicas": 2})
     assert found["status"] == {"replicas": 0, "selector": "app=web"}
     assert table(team("get deploy web --subresource=scale")) == [
@@ -41,7 +41,7 @@ def test_the_scale_subresource_is_a_scale(team: Operator) -> None:
     ]
     said = team('patch deploy web --subresource=scale --type=merge -p \'{"spec":{"replicas":9}}\'')
     assert said == "scale.autoscaling/web patched\n"
-    assert team("get deploy web -o jsonpath={.spec.replicas}") == "9"
+    assert team.asked("get deploy web -o jsonpath={.spec.replicas}") == "9"
     said = team.refused('patch deploy web --subresource=scale --type=merge -p \'{"spec":{"replicas":-9}}\'')
     assert "spec.replicas: Invalid value: -9" in said
 
@@ -88,7 +88,7 @@ def test_undo_takes_the_template_of_an_older_replica_set(team: Operator) -> None
     web = workload("Deployment", "web")
     web["metadata"]["annotations"] = {"deployment.kubernetes.io/revision": "2"}
     team("create -f -", web)
-    uid = team("get deploy web -o jsonpath={.metadata.uid}")
+    uid = team.asked("get deploy web -o jsonpath={.metadata.uid}")
     for revision, image in (("1", "web:old"), ("2", "web:new")):
         labels = {"app": "web", "pod-template-hash": image[4:]}
         made = owned(workload("ReplicaSet", f"web-{revision}"), web, uid)

@@ -9,6 +9,7 @@ import sys
 import time
 from pathlib import Path
 
+from tests import nursery
 from tests.docs.pages import ROOT, Block
 from tests.running import Running
 
@@ -31,7 +32,8 @@ class Reader:
         if prepared:
             self._start("fairlead-data")
             environment["KUBECONFIG"] = str(folder / "fairlead-data/kubeconfig")
-            environment["PATH"] = f"{folder / '.venv/bin'}:{environment['PATH']}"
+            programs = (nursery.command().parent, folder / ".venv/bin", environment["PATH"])
+            environment["PATH"] = os.pathsep.join(map(str, programs))
         self._bash = subprocess.Popen(
             ["bash", "--noprofile", "--norc"],
             stdin=subprocess.PIPE,

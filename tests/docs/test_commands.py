@@ -20,8 +20,9 @@ TIDY = (
     "docs/guides/testing-a-controller-against-it.md",
     "docs/guides/tokens-and-roles.md",
 )
-# Half a minute of one core and more each, for searches that tests of the simulator make as well: in `make soak`.
+# Much of one core each, for what tests of the simulator and of identities do as well: in `make soak`.
 LONG = (
+    "docs/guides/operator-in-a-pod.md",
     "docs/guides/testing-an-operator.md",
     "docs/guides/testing-controllers.md",
     "docs/tutorial/seed-82219.md",

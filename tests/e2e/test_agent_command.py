@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import nursery
 from tests.e2e.testimony import end_all, eventually
 from tests.running import FAIRLEAD, Running, need_kubectl
 
@@ -48,7 +49,7 @@ class Agent:
         words += ["--token-file", tokens, "--ca-file", server.directory / "identity" / "ca.crt"]
         words += ["--data-dir", folder / name, "--renew-seconds", "1", "--lease-seconds", "10", *more]
         with open(self._said, "wb") as file:
-            self.process = subprocess.Popen(words, stderr=file, stdout=file)
+            self.process = nursery.start(words, file)
 
     def said(self) -> str:
         return self._said.read_text()
@@ -64,7 +65,7 @@ class Agent:
 
 def node_token(server: Running, name: str) -> str:
     words: list[str | Path] = [
-        FAIRLEAD,
+        nursery.command(),
         "token",
         "create",
         "--role",

@@ -15,8 +15,9 @@ from typing import Any
 
 import pytest
 
+from tests import nursery
 from tests.e2e.raw import assert_no_traceback
-from tests.running import FAIRLEAD, Running
+from tests.running import Running
 
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
 DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
@@ -464,7 +465,7 @@ def test_names_that_clients_make_up_do_not_reach_the_metrics(running: Running) -
 
 
 def token(running: Running, *words: str) -> str:
-    command: list[str | Path] = [FAIRLEAD, "token", *words, "--data-dir", running.directory]
+    command: list[str | Path] = [nursery.command(), "token", *words, "--data-dir", running.directory]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()[0]
 
 

@@ -12,7 +12,8 @@ from typing import Any
 import apsw
 import pytest
 
-from tests.running import FAIRLEAD, Running
+from tests import nursery
+from tests.running import Running
 
 GRANTS = "/apis/fairlead.dev/v1/accessgrants"
 BINDINGS = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings"
@@ -36,7 +37,7 @@ class Plane:
 
     def _token(self, name: str) -> str:
         made: list[str | Path] = [
-            FAIRLEAD,
+            nursery.command(),
             "token",
             "create",
             "--name",
@@ -95,7 +96,7 @@ class Plane:
 
     def verify(self, *words: str) -> tuple[int, Any]:
         told: list[str | Path] = [
-            FAIRLEAD,
+            nursery.command(),
             "audit",
             "verify",
             "--data-dir",

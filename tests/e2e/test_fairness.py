@@ -15,9 +15,10 @@ from typing import Any
 
 import pytest
 
+from tests import nursery
 from tests.clients.converging import eventually
 from tests.e2e.raw import Answer, Raw, assert_no_traceback
-from tests.running import FAIRLEAD, Running
+from tests.running import Running
 
 Json = dict[str, Any]
 
@@ -50,7 +51,7 @@ def make(server: Running, path: str, body: Json) -> Json:
 
 
 def token(server: Running, role: str, name: str) -> bytes:
-    command = [str(FAIRLEAD), "token", "create", "--role", role, "--name", name, "-o", "json"]
+    command = [str(nursery.command()), "token", "create", "--role", role, "--name", name, "-o", "json"]
     command += ["--data-dir", str(server.directory)]
     told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     return str(json.loads(told)["token"]).encode()

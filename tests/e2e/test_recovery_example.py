@@ -8,6 +8,7 @@ import re
 import subprocess
 from pathlib import Path
 
+from tests import nursery
 from tests.e2e.raw import assert_no_traceback
 from tests.running import FAIRLEAD, Running, need_kubectl
 
@@ -30,7 +31,7 @@ def test_the_recovery_example_recovers_and_leaves_nothing(tmp_path: Path) -> Non
     need_kubectl()
     server = Running(tmp_path / "data", arguments=("--hollow-nodes", "5", "--no-sample"))
     try:
-        path = f"{FAIRLEAD.parent}{os.pathsep}{os.environ['PATH']}"
+        path = f"{nursery.command().parent}{os.pathsep}{FAIRLEAD.parent}{os.pathsep}{os.environ['PATH']}"
         environment = {
             **os.environ,
             "PATH": path,

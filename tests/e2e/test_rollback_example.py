@@ -7,6 +7,7 @@ import re
 import subprocess
 from pathlib import Path
 
+from tests import nursery
 from tests.e2e.raw import assert_no_traceback
 from tests.running import FAIRLEAD, Running, need_kubectl
 
@@ -34,7 +35,7 @@ def test_the_rollback_example_tells_a_stale_quota_from_a_shortage(tmp_path: Path
     try:
         environment = {
             **os.environ,
-            "PATH": f"{FAIRLEAD.parent}{os.pathsep}{os.environ['PATH']}",
+            "PATH": f"{nursery.command().parent}{os.pathsep}{FAIRLEAD.parent}{os.pathsep}{os.environ['PATH']}",
             "HOME": str(tmp_path),
             "KUBECONFIG": str(server.kubeconfig),
         }

@@ -13,9 +13,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tests import nursery
 from tests.conftest import SOAK
 from tests.e2e.raw import assert_no_traceback
-from tests.running import FAIRLEAD, Running
+from tests.running import Running
 
 Json = dict[str, Any]
 RUN = "/apis/fairlead.dev/v1/namespaces/default/runbookruns/run"
@@ -112,7 +113,18 @@ def test_a_run_goes_on_after_kills_and_does_nothing_twice(tmp_path: Path) -> Non
 def _audit(server: Running, name: str) -> list[Json]:
     """What was ever done to a ConfigMap."""
     done = subprocess.run(
-        [FAIRLEAD, "audit", "--object", f"configmap/{name}", "-n", "default", "-o", "json", "--limit", "100"],
+        [
+            nursery.command(),
+            "audit",
+            "--object",
+            f"configmap/{name}",
+            "-n",
+            "default",
+            "-o",
+            "json",
+            "--limit",
+            "100",
+        ],
         capture_output=True,
         text=True,
         check=True,

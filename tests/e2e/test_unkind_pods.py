@@ -165,7 +165,7 @@ ENDS = [
 ]
 
 
-@pytest.mark.parametrize("policy", ["Never", "Always"])
+@pytest.mark.parametrize("policy", [pytest.param("Never", marks=pytest.mark.soak), "Always"])
 def test_how_a_run_ended_is_told(team: Operator, policy: str) -> None:
     rows = [row for row in ENDS if row[0] != "hungry" or limits.find() is not None]
     make(team, *(pod(row[0], *row[1], restartPolicy=policy, container=row[2]) for row in rows))
@@ -283,7 +283,7 @@ SCRIBBLES = {
 }
 
 
-@pytest.mark.parametrize("restarted", [False, True])
+@pytest.mark.parametrize("restarted", [pytest.param(False, marks=pytest.mark.soak), True])
 def test_a_pod_whose_directory_is_scribbled_in_and_that_kills_its_supervisor_harms_only_itself(
     team: Operator, server: Running, told: Testimony, restarted: bool
 ) -> None:
@@ -319,7 +319,7 @@ def test_a_pod_whose_directory_is_scribbled_in_and_that_kills_its_supervisor_har
 HOMELESS = {"homeless": "", "nameless": "pod.json"}  # pod: what of its directory is removed
 
 
-@pytest.mark.parametrize("restarted", [False, True])
+@pytest.mark.parametrize("restarted", [pytest.param(False, marks=pytest.mark.soak), True])
 def test_a_pod_whose_directory_is_removed_under_it_still_ends_and_never_runs_twice(
     team: Operator, server: Running, told: Testimony, restarted: bool
 ) -> None:
@@ -383,10 +383,10 @@ def test_environment_of_any_shape_arrives(team: Operator) -> None:
     assert (found["reason"], "too long together" in found["message"]) == ("StartError", True)
 
 
-def test_thirty_pods_at_once_and_one_of_twenty_containers_and_all_end_with_their_namespace(
+def test_a_dozen_pods_at_once_and_one_of_twenty_containers_and_all_end_with_their_namespace(
     team: Operator, told: Testimony
 ) -> None:
-    many = [pod(f"p{number}") for number in range(30)]
+    many = [pod(f"p{number}") for number in range(12)]
     for each in many:
         each["spec"] = {**template(told.directory, {})["spec"], "nodeName": "local-1"}
     wide = pod("wide", node="local-1")
@@ -398,7 +398,7 @@ def test_thirty_pods_at_once_and_one_of_twenty_containers_and_all_end_with_their
         for number in range(20)
     ]
     make(team, *many, wide)
-    eventually(lambda: len(told.running()) == 50, 120)
+    eventually(lambda: len(told.running()) == 32, 120)
     team("wait --for=condition=Ready pods --all --timeout=90s")
     assert "20/20" in team("get pod wide")
     kubectl = Operator(team.kubeconfig)

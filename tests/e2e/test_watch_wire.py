@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from fairlead.runtime.credentials.token_file import TokenFile, new_token
+from tests import nursery
 from tests.e2e.hasty import PROGRAM
 from tests.e2e.raw import Raw, assert_no_traceback
 from tests.e2e.testimony import eventually
@@ -285,7 +286,7 @@ def probed(server: Running, revision: str) -> tuple[int, Any]:
 
 
 def test_a_watch_ends_when_its_token_is_revoked(server: Running) -> None:
-    command: list[str | Path] = [FAIRLEAD, "token", "--data-dir", server.directory]
+    command: list[str | Path] = [nursery.command(), "token", "--data-dir", server.directory]
     create = [*command[:2], "create", *command[2:], "--role", "viewer", "--name", "guest", "-o", "json"]
     token = json.loads(subprocess.run(create, capture_output=True, text=True, check=True).stdout)["token"]
     connection = server.connect()

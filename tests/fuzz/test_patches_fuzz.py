@@ -157,7 +157,7 @@ def _held(plane: InProcess) -> dict[Key, bytes]:
     return {entry.key: entry.data for kind in KINDS.values() for entry in plane.store.list(kind.resource)}
 
 
-@settings(max_examples=4000 if SOAK else 120)
+@settings(max_examples=4000 if SOAK else 60)
 @given(st.data())
 def test_no_sequence_of_patches_loses_anything(data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(_PATCHED))

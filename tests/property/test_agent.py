@@ -116,7 +116,7 @@ def break_watch(room: Room, resource: str) -> None:
         room.tell(mirrored.Mirrored(resource, (mirrored.Expired(room.now),)))
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(st.tuples(st.sampled_from(ACTS), st.integers(0, 29)), min_size=20, max_size=160))
 def test_nothing_is_started_twice_and_what_is_deleted_ends(acts: list[tuple[str, int]]) -> None:
     judge = Judge()

@@ -207,7 +207,7 @@ class Forgetful(Managing):
         super().track(tables, attempt)
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @example(
     writes=[
         ("one", "merge", {"labels": {"c": "1"}}),

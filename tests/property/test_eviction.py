@@ -108,7 +108,7 @@ class Story:
         self.plane.commit = commit  # type: ignore[method-assign]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(needed=st.integers(0, 4), steps=STEPS)
 def test_no_eviction_leaves_fewer_working_pods_than_the_budget_asks_for(
     needed: int, steps: list[tuple[str, int]]

@@ -279,6 +279,6 @@ class LongMirroring(Mirroring):
 
 
 TestMirroring = Mirroring.TestCase
-TestMirroring.settings = settings(max_examples=150, stateful_step_count=50)
+TestMirroring.settings = settings(max_examples=60, stateful_step_count=50)
 TestSoakMirroring = pytest.mark.soak(LongMirroring.TestCase)
 TestSoakMirroring.settings = settings(max_examples=2000, stateful_step_count=100)

@@ -244,7 +244,7 @@ class QueueMachine(RuleBasedStateMachine):
         assert self.queue.next_ready_at(self.now) == expected
 
 
-QueueMachine.TestCase.settings = settings(max_examples=150, stateful_step_count=60, deadline=None)
+QueueMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=60, deadline=None)
 TestQueue = QueueMachine.TestCase
 
 

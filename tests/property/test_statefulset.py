@@ -104,7 +104,7 @@ def step(world: World, what: str, number: int) -> None:
             world.set_pod(name, "Failed" if what == "fail" else "Running")
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(steps=STEPS)
 def test_pods_come_and_go_in_order_and_all_is_well_in_the_end(steps: list[tuple[str, int]]) -> None:
     world = World()

@@ -73,6 +73,7 @@ def test_of_a_long_step_the_part_that_differs_is_shown() -> None:
     assert ("aX" in shown[1], "aY" in shown[2]) == (True, True)
 
 
+@pytest.mark.soak  # two processes load and run everything for one plant
 def test_a_plane_that_follows_the_order_of_a_set_is_caught_at_its_first_different_step(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -29,7 +29,13 @@ from tests.sim.footprints_table import SHOWING
 AGAIN = "run python -m tests.sim.footprints_table"
 
 
-@pytest.mark.parametrize("world", SHOWING)
+# The large ones show little that the others do not; `make soak` has them as well.
+_LARGE = ("std20", "clocks", "refused", "rollouts", "sched-kubernetes")
+
+
+@pytest.mark.parametrize(
+    "world", [pytest.param(each, marks=pytest.mark.soak if each in _LARGE else ()) for each in SHOWING]
+)
 def test_what_is_read_and_written_is_declared(world: str) -> None:
     seen = ObservedFootprints(footprints())
     make, faults = WORLDS[world]
@@ -78,7 +84,8 @@ def _with(name: str, decide) -> Parts:  # type: ignore[no-untyped-def]
 
 def _seen(parts: Parts) -> ObservedFootprints:
     seen = ObservedFootprints(footprints())
-    seen.observe(WORLDS["flip-flop"][0](), CALM, parts)
+    world = WORLDS["flip-flop"][0]()
+    seen.observe(replace(world, steps=world.steps[:1], seconds_min=8.0, quiet_seconds=5.0), CALM, parts)
     return seen
 
 

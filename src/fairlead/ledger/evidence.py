@@ -26,6 +26,7 @@ from fairlead.model.marks import (
     ZONE,
 )
 from fairlead.model.policy import evidence_rows as rows
+from fairlead.model.tolerations import covers_taint
 from fairlead.model.views import EvidencePolicy, Lease, Node, Pod, Toleration
 
 HEARD, SUSPECTED, UNKNOWN = "Heard", "Suspect", "Unknown"
@@ -145,21 +146,12 @@ def is_closed(node: Node) -> bool:
 
 def tolerated_seconds(tolerations: Iterable[Toleration], taint: Json) -> float:
     """For how long a pod bears a taint: the least that a matching toleration says, 0 without one."""
-    found = [each for each in tolerations if _covers(each, taint)]
+    key, value, effect = (taint.get(name) or "" for name in ("key", "value", "effect"))
+    found = [each for each in tolerations if covers_taint(each, key, value, effect)]
     if not found:
         return 0.0
     said = [each.toleration_seconds for each in found if each.toleration_seconds is not None]
     return float(max(0, min(said))) if said else NEVER
-
-
-def _covers(toleration: Toleration, taint: Json) -> bool:
-    if toleration.effect and toleration.effect != taint.get("effect"):
-        return False
-    if toleration.key and toleration.key != taint.get("key"):
-        return False
-    if toleration.operator == "Exists":
-        return True
-    return bool(toleration.key) and toleration.value == (taint.get("value") or "")
 
 
 def added_at(taint: Json) -> float | None:

@@ -366,7 +366,7 @@ class Story:
                 world.edit(PODS, name, {"metadata": {"labels": {"app": "other"}}})
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.integers(0, 5), st.lists(STEP, max_size=16))
 def test_whatever_happens_is_lost_or_late_the_number_is_never_exceeded_and_ends_right(
     replicas: int, steps: list[tuple[str, int]]

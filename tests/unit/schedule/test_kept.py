@@ -33,7 +33,7 @@ amounts = st.one_of(st.integers(0, 3), st.integers(0, 2**36), st.integers(0, 2**
 rows = st.lists(st.tuples(amounts, amounts, amounts, amounts), min_size=1, max_size=8)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(rows, st.integers(0, 10**6), st.integers(0, 2**50), st.sampled_from((LEAST, MOST)))
 def test_one_place_scores_what_it_scores_among_all(found: Any, cpu: int, memory: int, strategy: str) -> None:
     nodes = tuple(
@@ -63,7 +63,7 @@ def test_one_place_scores_what_it_scores_among_all(found: Any, cpu: int, memory:
             assert mask is None or expected_mask is None or mask[slot] == expected_mask[slot]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.integers(1, 2**45), st.integers(0, 1000), st.integers(-2, 2))
 def test_shares_are_whole_to_the_last_unit(of: int, share: int, beside: int) -> None:
     amount = max(0, share * of + beside)

@@ -210,7 +210,7 @@ _STEPS = st.lists(
 )
 
 
-@settings(max_examples=400)
+@settings(max_examples=120)
 @given(_STEPS, st.sampled_from((4, 1024)))
 def test_no_cause_is_lost_and_nobody_is_tried_twice_at_once(steps: Any, kept: int) -> None:
     """A model: for each pod whether it is being tried, and whether something that helps it has happened since it was

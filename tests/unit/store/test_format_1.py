@@ -204,7 +204,7 @@ with open_data_directory(Path(sys.argv[1])) as directory:
 """
 
 
-@pytest.mark.parametrize("stride", [7, pytest.param(1, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("stride", [13, pytest.param(1, marks=pytest.mark.soak)])
 def test_a_kill_at_any_step_of_the_upgrade_loses_nothing(stride: int, tmp_path: Path) -> None:
     original = unpacked("killed", tmp_path / "original")
     killed = 0

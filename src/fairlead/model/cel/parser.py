@@ -193,23 +193,24 @@ class _Parser:
     def list(self, offset: int) -> Node:
         found: list[Node] = []
         optional: set[int] = set()
-        while not self.takes("]"):
-            if found:
-                self.expect(",")
-                if self.takes("]"):
-                    break
+        while self._goes_on("]", first=not found):
             if self.takes("?"):
                 optional.add(len(found))
             found.append(self.expression())
         return syntax.ListOf(offset, tuple(found), frozenset(optional))
 
+    def _goes_on(self, end: str, *, first: bool) -> bool:
+        """Whether another element follows. Elements are parted by commas; one may stand before the end."""
+        if self.takes(end):
+            return False
+        if not first:
+            self.expect(",")
+            return not self.takes(end)
+        return True
+
     def map(self, offset: int) -> Node:
         found: list[syntax.Entry] = []
-        while not self.takes("}"):
-            if found:
-                self.expect(",")
-                if self.takes("}"):
-                    break
+        while self._goes_on("}", first=not found):
             optional = self.takes("?")
             key = self.expression()
             self.expect(":")
@@ -218,11 +219,7 @@ class _Parser:
 
     def struct(self, offset: int, name: str) -> Node:
         found: list[syntax.FieldOf] = []
-        while not self.takes("}"):
-            if found:
-                self.expect(",")
-                if self.takes("}"):
-                    break
+        while self._goes_on("}", first=not found):
             optional = self.takes("?")
             field = self.take()
             if field.sort not in (IDENT, "quoted"):

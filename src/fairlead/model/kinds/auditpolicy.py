@@ -141,6 +141,15 @@ def _rules(policy: Json, now: float) -> Cell:
     return len(part(policy, "spec").get("rules") or ())
 
 
+def rules_columns(in_force: str, rules: str) -> tuple[Column, ...]:
+    """Columns of a policy that is rules and whether they are followed, with what each means."""
+    return (
+        Column("In force", _in_force, description=in_force),
+        Column("Rules", _rules, "integer", description=rules),
+        AGE,
+    )
+
+
 KIND = Kind(
     group="fairlead.dev",
     version="v1",
@@ -150,9 +159,7 @@ KIND = Kind(
     schema="AuditPolicy",
     subresources=("status",),
     columns=(
-        Column("In force", _in_force, description="Whether the server follows it."),
-        Column("Rules", _rules, "integer", description="Rules that are asked before the built-in ones."),
-        AGE,
+        *rules_columns("Whether the server follows it.", "Rules that are asked before the built-in ones."),
     ),
     validate=_validate,
     presented=_as_understood,

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fairlead.core.problems import Problems
-from fairlead.model.cells import AGE
-from fairlead.model.kind import Cell, Column, Json, Kind
-from fairlead.model.kinds.auditpolicy import IN_FORCE
+from fairlead.model.kind import Json, Kind
+from fairlead.model.kinds.auditpolicy import rules_columns
 from fairlead.model.kinds.workload import part
 
 NAME = "default"  # the only RecordingPolicy there is
@@ -77,17 +76,6 @@ def _check_texts(given: Sequence[str], at: str, problems: Problems, *, empty: bo
             problems.required(f"{at}[{index}]", "an empty text matches nothing")
 
 
-def _in_force(policy: Json, now: float) -> Cell:
-    for each in part(policy, "status").get("conditions") or ():
-        if each.get("type") == IN_FORCE:
-            return each.get("status") or "Unknown"
-    return "Unknown"
-
-
-def _rules(policy: Json, now: float) -> Cell:
-    return len(part(policy, "spec").get("rules") or ())
-
-
 KIND = Kind(
     group="fairlead.dev",
     version="v1",
@@ -96,10 +84,6 @@ KIND = Kind(
     namespaced=False,
     schema="RecordingPolicy",
     subresources=("status",),
-    columns=(
-        Column("In force", _in_force, description="Whether planes follow it."),
-        Column("Rules", _rules, "integer", description="Rules, the first of which that matches decides."),
-        AGE,
-    ),
+    columns=(*rules_columns("Whether planes follow it.", "Rules, the first of which that matches decides."),),
     validate=_validate,
 )

@@ -128,29 +128,30 @@ _LIMITED = {
 
 
 def _fastest_up(current: int, made: Iterable[Rescaling], rules: Rules, now: float) -> int:
-    if rules.select == "Disabled":
-        return current
-    proposed = []
-    for policy in rules.policies:
-        start = _start(current, made, now - policy.period_seconds)
-        if policy.type == "Pods":
-            proposed.append(start + policy.value)
-        else:
-            proposed.append(-(-start * (100 + policy.value) // 100))
-    return min(proposed) if rules.select == "Min" else max(proposed)
+    proposed = [
+        start + value if kind == "Pods" else -(-start * (100 + value) // 100)
+        for start, kind, value in _allowances(current, made, rules, now)
+    ]
+    return (min if rules.select == "Min" else max)(proposed, default=current)
 
 
 def _fastest_down(current: int, made: Iterable[Rescaling], rules: Rules, now: float) -> int:
+    proposed = [
+        start - value if kind == "Pods" else start * (100 - min(100, value)) // 100
+        for start, kind, value in _allowances(current, made, rules, now)
+    ]
+    return (max if rules.select == "Min" else min)(proposed, default=current)
+
+
+def _allowances(
+    current: int, made: Iterable[Rescaling], rules: Rules, now: float
+) -> list[tuple[int, str, int]]:
+    """Of each policy: replicas at the start of its period, and by what type and value they may change."""
     if rules.select == "Disabled":
-        return current
-    proposed = []
-    for policy in rules.policies:
-        start = _start(current, made, now - policy.period_seconds)
-        if policy.type == "Pods":
-            proposed.append(start - policy.value)
-        else:
-            proposed.append(start * (100 - min(100, policy.value)) // 100)
-    return max(proposed) if rules.select == "Min" else min(proposed)
+        return []
+    return [
+        (_start(current, made, now - each.period_seconds), each.type, each.value) for each in rules.policies
+    ]
 
 
 def _start(current: int, made: Iterable[Rescaling], since: float) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from fairlead.model.selectors import Requirement, label_selector
+from fairlead.model.tolerations import covers_taint
 from fairlead.model.views import Json, Node, PodSpec, Toleration
 
 REPELLING = frozenset({"NoSchedule", "NoExecute"})
@@ -16,15 +17,10 @@ _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
 def tolerates(toleration: Toleration, taint: Json) -> bool:
-    """Whether one toleration covers one taint. An empty effect or key covers all of them."""
-    if toleration.effect and toleration.effect != taint.get("effect"):
-        return False
-    if toleration.key and toleration.key != taint.get("key"):
-        return False
-    if toleration.operator == "Exists":
-        return True
-    # Only Exists may come without a key.
-    return bool(toleration.key) and toleration.value == (taint.get("value") or "")
+    """Whether one toleration covers one taint, as it stands in a Node's spec."""
+    return covers_taint(
+        toleration, taint.get("key") or "", taint.get("value") or "", taint.get("effect") or ""
+    )
 
 
 def is_repelled(taints: Iterable[Json], tolerations: Iterable[Toleration]) -> bool:

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from fairlead.model.tolerations import covers_taint
 from fairlead.model.views import Toleration
 from fairlead.schedule.contract import Prepared
 from fairlead.schedule.facts import Facts
@@ -62,18 +63,7 @@ def _disliked(taints: Iterable[Taint], tolerations: Iterable[Toleration]) -> int
 
 
 def is_tolerated(taint: Taint, tolerations: Iterable[Toleration]) -> bool:
-    return any(_covers(each, taint) for each in tolerations)
-
-
-def _covers(toleration: Toleration, taint: Taint) -> bool:
-    """An empty effect covers every effect; an empty key, which only Exists may have, every key."""
-    if toleration.effect and toleration.effect != taint.effect:
-        return False
-    if toleration.key and toleration.key != taint.key:
-        return False
-    if toleration.operator == "Exists":
-        return True
-    return bool(toleration.key) and toleration.value == taint.value
+    return any(covers_taint(each, taint.key, taint.value, taint.effect) for each in tolerations)
 
 
 def where_tolerated(nodes: Nodes, facts: Facts) -> Mask:

@@ -180,7 +180,7 @@ SCALARS: dict[str, st.SearchStrategy[Any]] = {
 
 
 @pytest.mark.parametrize("kind", ALL, ids=lambda kind: kind.kind)
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_no_structurally_valid_object_makes_a_kind_stumble(kind: Kind, data: st.DataObject) -> None:
     fields = set(load_tables()[kind.schema].fields) - {"apiVersion", "kind", "metadata"}

@@ -320,7 +320,7 @@ class Recovery:
                 world.set_pod(pod.metadata.name, "Running", ready=what == "ready", node=node)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(deadline=None)
 @given(
     st.integers(1, 6),
     st.sampled_from([rolling(1, 0), rolling(0, 1), rolling("25%", "25%"), rolling(2, 2)]),

@@ -168,7 +168,7 @@ SETS = st.lists(st.tuples(st.integers(0, 8), st.integers(0, 8), st.integers(0, 8
 BOUNDS = st.tuples(st.integers(0, 8), st.integers(0, 3), st.integers(0, 3))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(SETS, BOUNDS, st.booleans(), st.integers(0, 12))
 def test_no_plan_has_too_many_replicas_or_gives_up_availability_that_must_stay(
     numbers: list[tuple[int, int, int]], bound: tuple[int, int, int], scaling: bool, maximum: int
@@ -263,7 +263,7 @@ def _has_converged(world: World) -> None:
     assert len({image_of(each) for each in world.list(REPLICASETS)}) == len(world.list(REPLICASETS))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(deadline=None)
 @given(
     st.integers(1, 6),
     st.sampled_from([0, 1, 3, "25%", "50%"]),
