@@ -2,6 +2,7 @@
 
     python bench/records.py find [--lines 1000000] [--json]
     python bench/records.py again [--decisions 10000] [--json]
+    python bench/records.py day [--namespaces 12] [--json]
 
 `find` fills the log of decisions of a fresh store, as a plane writes it, follows it with the index and asks for the
 decisions that touch an object, for one decision by its id, and for the last attempt to place a pod: milliseconds each,
@@ -11,6 +12,10 @@ of bytes did not keep all lines.
 `again` puts a real plane under load, namespace by namespace (every sort of workload, quotas, an autoscaler, machines
 that go, deletions), until it has decided so often, captures that and runs all of it again. It fails if one decision
 comes out otherwise, or if one could not be run.
+
+`day` puts a plane under the same load, where every pod is made, placed, run and removed and some wait for long, and
+tells what it recorded for each pod that was made: lines, bytes, and how many pods a day fit into the default budget of
+bytes if all of a day is to be kept. It fails if that is fewer than `PODS_A_DAY_MIN`.
 """
 
 from __future__ import annotations
@@ -18,10 +23,12 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import sqlite3
 import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +49,7 @@ from fairlead.store.sqlite import SqliteJournal
 
 ASK_MS_MAX = 200.0
 SPACES_MAX = 80
+PODS_A_DAY_MIN = 50_000
 _BATCH = 1_000
 _READS = {f"resources{number}.fairlead.dev": [918_812, 918_946] for number in range(6)}
 
@@ -215,15 +223,59 @@ def again(wanted: int) -> dict[str, Any]:
     }
 
 
+def day(spaces: int) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory() as directory:
+        server = Running(Path(directory) / "plane", arguments=("--hollow-nodes", "6"), program=(FAIRLEAD,))
+        try:
+            for number in range(spaces):
+                do(server, load.begin(f"shop-{number}"))
+                time.sleep(2)
+                do(server, load.disturb(f"shop-{number}"))
+                if number > 2:
+                    do(server, load.end(f"shop-{number - 3}"))
+            time.sleep(10)
+        finally:
+            server.stop()
+        [path] = Path(directory).glob("plane/*.db")
+        with closing(sqlite3.connect(path)) as store:
+            grouped = "SELECT stream, count(*), sum(length(body)) FROM notes GROUP BY stream"
+            logs = {stream: (count, size) for stream, count, size in store.execute(grouped)}
+            audit = (
+                codec.decode(row[0]) for row in store.execute("SELECT body FROM notes WHERE stream = 'audit'")
+            )
+            made = {("create", "pods", "", 201): 0}
+            for line in audit:
+                target = line["object"]
+                key = (line["verb"], target.get("resource"), target.get("subresource", ""), line["code"])
+                made[key] = made.get(key, 0) + 1
+    pods = made["create", "pods", "", 201]
+    lines, size = logs["decisions"]
+    return {
+        "pods": pods,
+        "decisions_per_pod": round(lines / pods, 1),
+        "bytes_per_pod": round(size / pods),
+        "turns_per_pod": round(logs["turns"][0] / pods, 1),
+        "budget_mb": round(LOGS["decisions"].bytes_max / 1e6),
+        "pods_a_day_in_budget": LOGS["decisions"].bytes_max * pods // size,
+    }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("part", choices=["find", "again"])
+    parser.add_argument("part", choices=["find", "again", "day"])
     parser.add_argument("--lines", type=int, default=1_000_000)
+    parser.add_argument("--namespaces", type=int, default=12)
     parser.add_argument("--decisions", type=int, default=10_000)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
+    if options.part == "day":
+        told = day(options.namespaces)
+        print(json.dumps(told) if options.json else json.dumps(told, indent=2))
+        if told["pods_a_day_in_budget"] < PODS_A_DAY_MIN:
+            raise SystemExit(f"a day of {PODS_A_DAY_MIN} pods does not fit the budget of bytes")
+        return
     if options.part == "again":
         told = again(options.decisions)
         print(json.dumps(told) if options.json else json.dumps(told, indent=2))

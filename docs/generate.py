@@ -43,6 +43,7 @@ from fairlead.explain.coupling.contract import (
 from fairlead.ledger import repair
 from fairlead.model import reasons
 from fairlead.model.catalog import CATALOG
+from fairlead.model.event_words import EVENT_WORDS
 from fairlead.model.fields import MapOf
 from fairlead.model.files import load_tables
 from fairlead.model.policy import evidence_rows, plane_knobs
@@ -257,6 +258,14 @@ def reasons_and_owners() -> str:
     return table(("stage", "reason", "next step", "adds", "condition", "means"), rows)
 
 
+def event_words() -> str:
+    rows = (
+        (f"`{row.event}`", ", ".join(f"`{each}`" for each in row.same) or "-", row.means)
+        for row in EVENT_WORDS
+    )
+    return table(("Event", "conditions and records", "means"), rows)
+
+
 def owners_otherwise() -> str:
     rows = ((stage, owner.replace("{node}", "NODE") or "-") for stage, owner in reasons.OTHERWISE.items())
     return table(("stage", "next step"), rows)
@@ -469,6 +478,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "kinds": kinds,
     "admission": admission,
     "api_errors": api_errors,
+    "event_words": event_words,
     "reasons_and_owners": reasons_and_owners,
     "owners_otherwise": owners_otherwise,
     "concerned": concerned,

@@ -165,7 +165,8 @@ def _serve(asks: socket.socket, listens: socket.socket) -> dict[str, Any] | None
     signal.set_wakeup_fd(wakes)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     while True:
-        ready, _, _ = select.select([asks, listens, woken], [], [])
+        watched: list[socket.socket | int] = [asks, listens, woken]
+        ready, _, _ = select.select(watched, [], [])
         if woken in ready:
             os.read(woken, 4096)
             _bury(living)

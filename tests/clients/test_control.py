@@ -116,6 +116,14 @@ def all_placed(server: Running, number: int) -> dict[str, str]:
     return eventually(placed)
 
 
+def server_knows(server: Running, control: Control) -> set[str]:
+    """The decisions of that plane that the server keeps, by id."""
+    items = server.request("GET", "/fairlead/v1/decisions?before=0&limit=1000")[1]["items"]
+    terms = {each["term"] for each in control.decisions() if "term" in each}
+    found = (each["record"].get("id", "") for each in items)
+    return {each for each in found if each.partition("-")[0] in terms}
+
+
 @pytest.mark.parametrize("capabilities", [(), NARROW], ids=["fairlead", "kubernetes"])
 def test_pods_are_placed_and_a_rollout_completes(
     server: Running, started: Any, capabilities: tuple[str, ...]
@@ -134,6 +142,24 @@ def test_pods_are_placed_and_a_rollout_completes(
         return sum(each.get("verdict") == "Placed" for each in decided)
 
     eventually(lambda: placed() >= 12)
+    if capabilities:
+        assert not server_knows(server, control), "nothing of Fairlead's own is used"
+    else:
+        eventually(
+            lambda: (
+                server_knows(server, control) == {each["id"] for each in control.decisions() if "id" in each}
+            )
+        )
+        status, told = server.request("GET", "/fairlead/v1/timeline/deployments.apps/default/web")
+        assert status == 200
+        assert {"deployment", "scheduler"} <= {
+            each["who"] for each in told["moments"] if "is bound" in each["what"]
+        } | {each["who"] for each in told["moments"] if "replicas" in each["what"]}
+        assert (
+            server.request("GET", "/fairlead/v1/debug/deployments.apps/default/web")[1]["boundary"]
+            == "nothing stops it"
+        )
+        assert "scheduler" in server.request("GET", "/fairlead/v1/coupling/scheduler")[1]["controllers"]
     annotations = server.request("GET", LEASE)[1]["metadata"].get("annotations", {})
     assert ("fairlead.dev/fencing" in annotations) is bool(capabilities)
     assert server.request("GET", f"{LEASE}-fence")[0] == (404 if capabilities else 200)
@@ -263,9 +289,9 @@ def test_it_writes_in_its_own_name_and_may_release_pods(server: Running, started
     [release] = eventually(lambda: releases(server))
     assert release["code"] == 200
     assert release["user"] == "admin"
-    assert release["impersonatedUser"] == "system:fairlead:control"
+    assert release["impersonatedUser"] == "system:fairlead:release"
     assert release["userAgent"].startswith("fairlead-control/")
-    assert "its writes carry the name system:fairlead:control" in control.said
+    assert "its writes carry the name system:fairlead:CONTROLLER" in control.said
 
 
 def test_where_the_kind_is_there_the_first_evidence_policy_is_made(server: Running, started: Any) -> None:

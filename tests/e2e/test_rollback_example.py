@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+import sys
 from pathlib import Path
+
+import pytest
 
 from tests import nursery
 from tests.e2e.raw import assert_no_traceback
@@ -55,6 +58,41 @@ def test_the_rollback_example_tells_a_stale_quota_from_a_shortage(tmp_path: Path
         assert_no_traceback(server)
     finally:
         server.stop()
+
+
+@pytest.mark.soak
+def test_it_runs_with_a_plane_in_another_process_whose_watch_is_held_back(tmp_path: Path) -> None:
+    need_kubectl()
+    environment = {
+        **os.environ,
+        "PATH": f"{FAIRLEAD.parent}{os.pathsep}{os.environ['PATH']}",
+        "HOME": str(tmp_path),
+        "PYTHON": sys.executable,
+    }
+    done = subprocess.run(
+        ["bash", SCRIPT.with_name("elsewhere.sh"), tmp_path / "plane"],
+        env=environment,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        timeout=_SECONDS,
+    )
+    assert done.returncode == 0, done.stdout
+    _check_shortage(_rows(_under(done.stdout, "while the quota is full")))
+    stale = _rows(_under(done.stdout, "the scheduler's last decision"))
+    _check_stale(stale)
+    read, newest = stale["scheduler read placementquotas at"], stale["placementquotas latest"]
+    assert f"heard up to {read})" in newest, "the watch is held back: it has not heard"
+    assert stale["boundary"].startswith(
+        "between the store and the scheduler's view: it has heard placementquotas"
+    )
+    told = _under(done.stdout, "it catches up")
+    assert re.search(r"placement-quota .* used cpu 4 -> 3", told), told
+    assert re.search(
+        r"scheduler .* is in its view, which stands at \d+, \d+\.\d s after it was written", told
+    ), told
+    assert re.search(r"scheduler .* is bound to hollow-2", told), told
+    _check_gone(_under(done.stdout, "why is that pod"))
 
 
 def _check_shortage(rows: dict[str, str]) -> None:

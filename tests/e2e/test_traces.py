@@ -117,10 +117,67 @@ def test_a_rollout_can_be_walked_from_the_request_to_the_binding(
         _, decisions = server.request("GET", "/fairlead/v1/decisions")
         assert decision in {each["record"].get("id") for each in decisions["items"]}
         assert collector.services == {"fairlead"}
+        _walk_the_six_signals(server, collector)
         _, text = server.request("GET", "/metrics")
         assert "fairlead_trace_spans_dropped_total 0" in text.splitlines()
     finally:
         server.stop()
+
+
+def _walk_the_six_signals(server: Running, collector: Collector) -> None:
+    """For one pod: record, log, trace, Event, condition and audit line have the same decision, and who made it the same
+    operation; metrics have no objects, and the same controller."""
+    (pod,) = server.request("GET", "/api/v1/namespaces/default/pods")[1]["items"]
+    meta = pod["metadata"]
+    operation, key = meta["annotations"]["fairlead.dev/operation"], f"pods/default/{meta['name']}"
+    audit = [each["record"] for each in server.request("GET", "/fairlead/v1/audit?limit=1000")[1]["items"]]
+    about = [
+        each
+        for each in audit
+        if each["object"].get("uid") == meta["uid"] or each["object"]["name"] == meta["name"]
+    ]
+    (made,) = [each for each in about if each["verb"] == "create" and not each["object"].get("subresource")]
+    (bound,) = [each for each in about if each["object"].get("subresource") == "binding"]
+    records = {
+        each["record"]["id"]: each["record"]
+        for each in server.request("GET", f"/fairlead/v1/decisions?object={key}")[1]["items"]
+        if "id" in each["record"]
+    }
+    creating, placing = records[made["decision"]], records[bound["decision"]]
+    assert f"Create {operation}" in creating["effects"]
+    assert (placing["object"], placing["uid"], placing["verdict"]) == (key, meta["uid"], "Placed")
+
+    (span,) = collector.find("replicaset decides", decision=made["decision"])
+    told = {each["key"]: each["value"].get("stringValue") for each in span["attributes"]}
+    assert operation in told["fairlead.operations"].split()
+    assert told["fairlead.uid"] == creating["uid"]
+    (placed,) = collector.find("scheduler decides", decision=bound["decision"])
+    assert {"key": "fairlead.uid", "value": {"stringValue": meta["uid"]}} in placed["attributes"]
+
+    logged = [json.loads(line) for line in (server.directory / "fairlead.log").read_text().splitlines()]
+    (line,) = [each for each in logged if each.get("decision") == made["decision"] and each.get("operations")]
+    assert (operation in line["operations"], line["uid"]) == (True, creating["uid"])
+
+    def events() -> dict[str, str]:
+        listed = server.request("GET", "/api/v1/namespaces/default/events")[1]["items"]
+        marks = ((each["reason"], each["metadata"].get("annotations") or {}) for each in listed)
+        return {
+            reason: found["fairlead.dev/decision"]
+            for reason, found in marks
+            if "fairlead.dev/decision" in found
+        }
+
+    eventually(lambda: {"SuccessfulCreate", "Scheduled"} <= events().keys())
+    assert events()["SuccessfulCreate"] == made["decision"]
+    assert events()["Scheduled"] == bound["decision"]
+
+    conditions = server.request("GET", f"/fairlead/v1/debug/{key}")[1]["conditions"]
+    (available,) = [each for each in conditions if each["type"] == "Available"]
+    found = server.request("GET", f"/fairlead/v1/decisions?id={available['decision']}")[1]["items"]
+    assert {each["record"]["object"] for each in found} == {"deployments.apps/default/web"}
+
+    _, text = server.request("GET", "/metrics")
+    assert 'fairlead_controller_decisions_total{controller="replicaset"}' in text
 
 
 def test_a_collector_that_is_not_there_costs_the_plane_nothing_but_a_line_in_the_log(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from fairlead.model.marks import ZONE
 from fairlead.model.names import label_key_problems, label_value_problems, subdomain_problems
 from fairlead.runtime.credentials import kubeconfig
 from fairlead.runtime.node.settings import AgentSettings
+from fairlead.runtime.tracing.settings import trace_settings
 
 #: bound: plane | a node's lease, if nothing is said | -
 DEFAULT_LEASE_SECONDS = 40
@@ -128,6 +129,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     hollow.add_options(parser)
     shared.add_log_format(parser)
+    shared.add_otlp_endpoint(parser)
     parser.set_defaults(run=run)
 
 
@@ -172,6 +174,7 @@ def settings(options: argparse.Namespace) -> AgentSettings:
         endpoint_port=_port(options.endpoint_port),
         hidden=tuple(filter(None, (*options.hide, options.token_file, options.kubeconfig))),
         log_format=options.log_format,
+        traces=trace_settings(options.otlp_endpoint, os.environ, "fairlead-agent"),
     )
 
 

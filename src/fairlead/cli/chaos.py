@@ -22,8 +22,6 @@ PATH = "/apis/fairlead.dev/v1/chaosexperiments"
 _LOOK_SECONDS = 1.0
 _AFTER_SECONDS = 5.0  # what the last faults led to is part of it
 _EPILOG = r"""examples:
-  kubectl apply -f - <<< '{"apiVersion": "fairlead.dev/v1", "kind": "PlaneSettings", "metadata": {"name": "default"},
-                           "spec": {"chaos": {"allowed": true}}}'
   fairlead chaos run --fault reply_lost=30 --controller replicaset --for 1m --reason "are creates repeated?" \
     -o lost.incident
   fairlead chaos run --fault watch_lag=50 --resource pods --for 30s --reason "stale pods" -o stale.incident
@@ -31,8 +29,9 @@ _EPILOG = r"""examples:
   fairlead chaos list
   fairlead chaos stop calm-otter
 
-Faults are the simulator's, with how many percent of requests (of --controller), deliveries (of --resource) or seconds
-are struck: request_lost, request_late, reply_lost, request_slow, throttled, racing_write; watch_lag, watch_broken,
+Refused unless spec.chaos.allowed of the PlaneSettings is true. Faults are the simulator's, with how
+many percent of requests (of --controller), deliveries (of --resource) or seconds are struck:
+request_lost, request_late, reply_lost, request_slow, throttled, racing_write; watch_lag, watch_broken,
 watch_expired; plane_pause. Only the plane is struck: no node, no process of a pod.
 """
 

@@ -78,6 +78,7 @@ def lines_of(answer: dict[str, Any]) -> list[tuple[str, str]]:
     told.append(
         ("repair condition", _repair(repair) if repair is not None else "none: nothing of it was left over")
     )
+    told += [("condition", _condition(each)) for each in answer["conditions"]]
     if answer["verdict"]:
         told.append(("verdict", f"{answer['verdict']['verdict']}: {answer['verdict']['why']}"))
     told += [("boundary", answer["boundary"]), ("next", answer["next"])]
@@ -111,6 +112,12 @@ def _repair(told: dict[str, Any]) -> str:
         f"{told['type']}={told['status']}, observedGeneration={told.get('observedGeneration', 0)}:"
         f" {told.get('message', '')}"
     )
+
+
+def _condition(told: dict[str, Any]) -> str:
+    by = f" by {told['by']}" if told.get("by") else ""
+    decided = f" [{told['decision']}]" if told.get("decision") else ""
+    return f"{told['type']}={told['status']} {told.get('reason', '')}{by}{decided}"
 
 
 def suggested(

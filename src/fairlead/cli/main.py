@@ -123,6 +123,7 @@ GROUPS = {
         "coupling",
         "incident",
         "replay",
+        "chaos",
     ),
     "intervene": ("override", "overrides", "runbook", "drain", "repair", "grant", "grants", "freezes"),
     "keep": ("token", "backup", "restore", "check"),

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from fairlead.explain.explaining import find_queued
 from fairlead.explain.sources import Sources, explain_untried
 from fairlead.explain.staleness import STALE, Verdict
 from fairlead.explain.timeline.family import Family
@@ -20,6 +19,9 @@ from fairlead.model.views import PODS, Pod
 
 _RESOURCE_QUOTA = re.compile(r"exceeded quota: ([a-z0-9.-]+)")
 _PLACEMENT_QUOTA = re.compile(r"quota/([a-z0-9.-]+): exceeded")
+
+#: bound: plane | a plane in another process tells nothing for | it is taken to have stopped
+SILENT_SECONDS = 20.0
 
 
 class Boundary(NamedTuple):
@@ -38,11 +40,16 @@ def boundary_of(
 ) -> Boundary:
     """`pod`: the one that waits for a node; `refused`: what the API last refused to have made."""
     space = f" -n {family.target.namespace}" if family.target.namespace else ""
-    plane = sources.plane
-    if not plane.leadership.leads or not plane.synced:
-        phase = plane.leadership.phase.value
+    plane = sources.told
+    silent = sources.clock() - plane.at
+    if silent > SILENT_SECONDS:
         return Boundary(
-            f"between the API and its controllers: nobody here leads ({phase})", "fairlead status"
+            f"between the API and its controllers: {plane.identity} has told nothing for {silent:.0f} s",
+            "fairlead status",
+        )
+    if not plane.acts:
+        return Boundary(
+            f"between the API and its controllers: nobody here leads ({plane.phase})", "fairlead status"
         )
     if pod is not None:
         return _waits(sources, pod, verdict, space)
@@ -79,7 +86,7 @@ def _waits(sources: Sources, pod: Pod, verdict: Verdict | None, space: str) -> B
         for each in verdict.inputs
         if each.behind
     )
-    queued = find_queued(sources, pod) or {}
+    queued = sources.queued(pod) or {}
     if queued.get("state") == "backoff":
         when = f"tries again in {queued['readyInSeconds']:.1f} s"
     else:

@@ -5,6 +5,7 @@ stopped progress.
     pending, reason                 the replica that waits, and the last word of who refused it
     inputs                          the revision that was read of each input, its own newest, and how far was heard
     autoscaler, repair              what those two make of it
+    conditions                      of the workload, each with the decision that wrote it
     boundary, next                  one sentence, and a command
 
 The verdict on a pod that waits is `staleness.py`'s: the same decision on the newest of everything. Called by
@@ -18,12 +19,11 @@ from typing import Any, NamedTuple
 from fairlead.api.access.sight import EVERYTHING, Sight
 from fairlead.control.attempts import SCHEDULER
 from fairlead.core import codec
-from fairlead.core.errors import NotFound
 from fairlead.explain import records
 from fairlead.explain.asking import Asking
 from fairlead.explain.boundary import Boundary, boundary_of
-from fairlead.explain.explaining import find_queued
-from fairlead.explain.sources import Sources
+from fairlead.explain.conditions import conditions_told
+from fairlead.explain.sources import Sources, no_such
 from fairlead.explain.staleness import Verdict, verdict_of
 from fairlead.explain.timeline.family import Family, family_of
 from fairlead.explain.timeline.inputs import autoscalers_of
@@ -50,11 +50,7 @@ def debug(sources: Sources, target: Key, sight: Sight = EVERYTHING) -> Asking[Js
     since = sources.clock() - LOOKED_BACK_SECONDS
     family = yield from family_of(sources, target, since)
     if family.present is None:
-        raise NotFound(
-            f'there is no {target.resource} "{target.name}": fairlead timeline tells of what is gone',
-            kind=target.resource,
-            name=target.name,
-        )
+        raise no_such(target, ": fairlead timeline tells of what is gone")
     workload = family.above[-1] if family.above and family.above[-1] in family.objects else key_text(target)
     there = family.objects[workload]
     pods = [pod for each in sorted(family.own) if (pod := _pod(sources, each)) is not None]
@@ -74,10 +70,13 @@ def debug(sources: Sources, target: Key, sight: Sight = EVERYTHING) -> Asking[Js
         "pending": [each.metadata.name for each in pending],
         "reason": _reason(last, refused),
         "decision": last.line.record["id"] if last and last.line else refused.record["of"] if refused else "",
-        "queue": find_queued(sources, last.pod) if last else None,
+        "queue": sources.queued(last.pod) if last else None,
         "verdict": last.verdict.as_json() if last and last.verdict else None,
         "autoscaler": _autoscalers(sources, family, sight),
         "repair": _repair(there),
+        "conditions": conditions_told(
+            sources.reader, there, [each for each in family.sorted_lines() if each.objects[0] == workload]
+        ),
         "boundary": found.sentence,
         "next": found.action,
         "unread": _unread(sources, family, last, found),

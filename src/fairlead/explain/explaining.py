@@ -25,7 +25,6 @@ from fairlead.replay.placement import differences
 from fairlead.schedule.facts import Facts
 from fairlead.schedule.policy import Policy
 from fairlead.schedule.snapshot import Snapshot
-from fairlead.schedule.waiting import State
 from fairlead.store.contract import Compacted
 
 Json = dict[str, Any]
@@ -53,7 +52,7 @@ def explain(
     answer: Json = {"namespace": namespace, "name": name, "exists": pod is not None}
     if pod is not None:
         answer["node"] = pod.spec.node_name
-        answer["queue"] = find_queued(sources, pod)
+        answer["queue"] = sources.queued(pod)
         answer["standing"] = sources.standing(pod)._asdict()
         answer["released"] = list(told_of(pod, sources.siblings(pod)))
     if line is None:
@@ -160,27 +159,6 @@ def waterfall(record: Json) -> list[Json]:
         rows.append({"filter": stage["plugin"], "left": stage["left"], "refused": before - stage["left"]})
         before = stage["left"]
     return rows
-
-
-def find_queued(sources: Sources, pod: Pod) -> Json | None:
-    """Where a pod is in the queue of the running scheduler; None: it is not in it."""
-    placer = sources.plane.placer
-    key = Key(PODS.name, pod.metadata.namespace, pod.metadata.name)
-    entry = placer.waiting.get(key) if placer is not None else None
-    if placer is None or entry is None:
-        return None
-    now = sources.clock()
-    told: Json = {
-        "state": entry.state.value,
-        "attempts": entry.attempts,
-        "waitedSeconds": round(max(0.0, now - entry.since), 3),
-        "position": placer.waiting.position(key),
-    }
-    if entry.state is State.WAITING:
-        told |= {"wakesOn": sorted(entry.wakes_on), "refusedBy": sorted(entry.refused_by)}
-    elif entry.state is State.RESTING:
-        told |= {"wokenBy": entry.woken_by, "readyInSeconds": round(max(0.0, entry.ready_at - now), 3)}
-    return told
 
 
 def _read(sources: Sources, resource: str, used: int, newest: int) -> Json:

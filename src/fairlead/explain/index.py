@@ -1,4 +1,5 @@
-"""Finds the lines of a log by the objects that they touch: what a decision is about, and what its effects are about.
+"""Finds the lines of a log by the objects that they touch: what a decision is about, what its effects are about, and
+which object a request of the audit log named.
 
     touched_by(line) -> keys        "resource/namespace/name", "resource/name" where there are no namespaces, "#ID"
     DecisionIndex.sequences(keys)   the lines that touch one of them, the newest first
@@ -32,11 +33,24 @@ class DecisionIndex(Protocol):
         ...
 
 
+class _Target(msgspec.Struct, frozen=True, gc=False):
+    """The object of a request, as the audit log names it."""
+
+    group: str = ""
+    resource: str = ""
+    namespace: str = ""
+    name: str = ""
+
+
 class _Line(msgspec.Struct, frozen=True, gc=False):
-    object: str = ""
+    object: str | _Target = ""
     about: tuple[str, ...] = ()
     id: str = ""
     of: str = ""
+    decision: str = ""  # that a request carries out
+    log: tuple[str, int] | None = (
+        None  # of a plane in another process, and the number that the line has there
+    )
 
 
 _line = msgspec.json.Decoder(_Line).decode
@@ -47,18 +61,33 @@ def id_key(decision: str) -> str:
     return f"#{decision}"
 
 
+def log_key(log: str) -> str:
+    """What the newest lines of a plane in another process are found by (`runtime/server/plane_reports.py`)."""
+    return f"@{log}"
+
+
 def touched_by(body: bytes) -> list[str]:
     """The keys that a line is found by; none of one that cannot be read."""
     try:
         line = _line(body)
     except msgspec.MsgspecError:
         return []
-    keys = [line.object] if line.object else []
-    keys += line.about
-    named = line.id or line.of
+    target = line.object
+    key = target if isinstance(target, str) else _key(target)
+    keys = [key, *line.about] if key else [*line.about]
+    named = line.id or line.of or line.decision
     if named:
-        keys.append(f"#{named}")
+        keys.append(id_key(named))
+    if line.log is not None:
+        keys.append(log_key(line.log[0]))
     return keys
+
+
+def _key(target: _Target) -> str:
+    if not target.name:
+        return ""
+    resource = f"{target.resource}.{target.group}" if target.group else target.resource
+    return "/".join(filter(None, (resource, target.namespace, target.name)))
 
 
 class MemoryIndex:

@@ -13,16 +13,21 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from fairlead.cache.events import Listed
+from fairlead.cache.mirror import Mirror
 from fairlead.cache.view import MirrorView, NotMirrored
 from fairlead.control.placing import Placer
 from fairlead.control.plane import Plane
 from fairlead.core.errors import NotFound, Unavailable
 from fairlead.explain.index import DecisionIndex
+from fairlead.explain.plane_told import PlaneTold, plane_told, queued_pod
 from fairlead.ledger.progress import standing_of
+from fairlead.model.catalog import CATALOG
 from fairlead.model.key import Key
 from fairlead.model.policy import plane_knobs
 from fairlead.model.policy.in_use import policy_in_use
 from fairlead.model.reasons import GATED, OTHER_SCHEDULER
+from fairlead.model.service_views import ENDPOINT_SLICES, SERVICES
 from fairlead.model.stages import Standing
 from fairlead.model.views import (
     JOBS,
@@ -34,6 +39,7 @@ from fairlead.model.views import (
     Resource,
     View,
 )
+from fairlead.port.driving import Started
 from fairlead.reconcile.progress import served_with
 from fairlead.schedule.policy import Policy
 from fairlead.schedule.registry import default_policy, policy_for
@@ -49,10 +55,29 @@ class Sources:
     plane_now: Callable[[], Plane]  # one that failed is replaced by another
     clock: Callable[[], float]
     index: DecisionIndex
+    elsewhere: Callable[[], PlaneTold | None] = lambda: (
+        None
+    )  # the plane in another process, if one has told of itself
 
     @property
     def plane(self) -> Plane:
+        """The one of this process."""
         return self.plane_now()
+
+    @property
+    def told(self) -> PlaneTold:
+        """Of the plane that schedules: this process' own, or the one in another."""
+        own = self.plane
+        other = self.elsewhere() if own.placer is None else None
+        return other if other is not None else plane_told(own, self.clock())
+
+    def queued(self, pod: Pod) -> dict[str, Any] | None:
+        """Where a pod is in the queue of the running scheduler; None: it is not in it."""
+        key = Key(PODS.name, pod.metadata.namespace, pod.metadata.name)
+        placer = self.plane.placer
+        return (
+            self.told.queued.get("/".join(key)) if placer is None else queued_pod(placer, key, self.clock())
+        )
 
     def pod(self, namespace: str, name: str) -> Pod | None:
         entry = self.reader.get(Key(PODS.name, namespace, name))
@@ -63,23 +88,39 @@ class Sources:
 
     def siblings(self, pod: Pod) -> tuple[Pod, ...]:
         """The pods of its controller, as the plane sees them."""
-        owner, mirror = pod.metadata.controller, self.plane.mirrors.get(PODS.name)
-        if owner is None or mirror is None:
+        owner = pod.metadata.controller
+        if owner is None:
             return ()
-        return tuple(each for each in mirror.index.owned_by(owner.uid) if isinstance(each, Pod))
+        with suppress(NotMirrored):
+            return tuple(self._seen(pod.metadata.namespace, PODS).owned(PODS, owner.uid))
+        return ()
+
+    def _seen(self, namespace: str, *resources: Resource[Any]) -> MirrorView:
+        """As the plane sees them; where it is in another process, as they are."""
+        if self.plane.placer is not None:
+            return MirrorView(self.plane.mirrors)
+        mirrors = {each.name: Mirror(each) for each in resources}
+        for name, mirror in mirrors.items():
+            mirror.handle(Started(0.0))
+            mirror.handle(Listed(self.reader.revision, tuple(self.reader.list(name, namespace)), 0.0))
+        return MirrorView(mirrors)
 
     def standing(self, pod: Pod) -> Standing:
         """How far it has come, why no further and whose turn it is: as `status.progress` of its workload says it."""
         owner, served = pod.metadata.controller, None
         if owner is None or owner.kind != JOBS.kind:
             with suppress(NotMirrored):  # nobody here looks after Services
-                view = MirrorView(self.plane.mirrors)
+                view = self._seen(pod.metadata.namespace, SERVICES, ENDPOINT_SLICES)
                 served = served_with(view, pod.metadata.namespace, pod.metadata.labels)
         return standing_of(pod, served)
 
     def placer(self) -> Placer:
         """The scheduler at work, or why there is none."""
         placer = self.plane.placer
+        if placer is None and (other := self.elsewhere()) is not None:
+            raise Unavailable(
+                f"the scheduler is in another process ({other.identity}): this is answered by its own alone"
+            )
         if placer is None:
             raise Unavailable("this server runs without a scheduler: start it without --without-controllers")
         if not self.plane.leadership.leads or not self.plane.synced:
@@ -112,12 +153,23 @@ class Sources:
         return None if entry is None else msgspec.json.decode(entry.data, type=resource.type)
 
 
+def singular(key: Key) -> str:
+    """As sentences name it: `pod "web" in namespace "default"`; of a custom kind, `tutors.example.com "web"`."""
+    kind = CATALOG.of_resource(key.resource)
+    place = f' in namespace "{key.namespace}"' if key.namespace else ""
+    return f'{kind.singular_name if kind is not None else key.resource} "{key.name}"{place}'
+
+
+def no_such(key: Key, rest: str) -> NotFound:
+    """`rest`: what else was looked for, or the next step."""
+    what = singular(key)
+    if CATALOG.of_resource(key.resource) is None:
+        what = f"object of {what}"
+    return NotFound(f"there is no {what}{rest}", kind=key.resource, name=key.name)
+
+
 def no_such_pod(namespace: str, name: str) -> NotFound:
-    return NotFound(
-        f'there is no pod "{name}" in namespace "{namespace}", and no attempt to place one is kept',
-        kind="pods",
-        name=name,
-    )
+    return no_such(Key(PODS.name, namespace, name), ", and no attempt to place one is kept")
 
 
 def held_back(pod: Pod) -> str:
@@ -128,8 +180,8 @@ def held_back(pod: Pod) -> str:
 
 def explain_untried(sources: Sources, pod: Pod) -> str:
     """Why there is no attempt on record for a pod that exists."""
-    spec = pod.spec
-    if sources.plane.placer is None:
+    spec, plane = pod.spec, sources.told
+    if not plane.schedules:
         return "this server runs without a scheduler"
     if held := held_back(pod):
         return held
@@ -140,9 +192,9 @@ def explain_untried(sources: Sources, pod: Pod) -> str:
         )
     if not pod.live:
         return "it has ended, or is being deleted: nothing is tried any more"
-    if not sources.plane.leadership.leads or not sources.plane.synced:
-        return f"the scheduler stands by ({sources.plane.leadership.phase.value})"
-    place = sources.plane.placer.waiting.position(Key(PODS.name, pod.metadata.namespace, pod.metadata.name))
+    if not plane.acts:
+        return f"the scheduler stands by ({plane.phase})"
+    place = (sources.queued(pod) or {}).get("position", -1)
     if place >= 0:
         return f"it has not been tried yet; {place} pods are before it in the queue"
     return "it has not been tried yet"

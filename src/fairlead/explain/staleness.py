@@ -63,9 +63,9 @@ class Verdict(NamedTuple):
 
 def verdict_of(sources: Sources, pod: Pod, record: Json, policy: Policy) -> Asking[Verdict]:
     """Of the attempt that this record tells of, for a pod that still has no node."""
-    ages = []
+    ages, heard = [], sources.told.heard
     for resource, (used, _) in sorted(record["reads"].items()):
-        ages.append(age_of(sources.reader, resource, used, _heard(sources, resource)))
+        ages.append(age_of(sources.reader, resource, used, heard.get(resource, 0)))
         yield None
     newest = _newest(sources, pod)
     if newest is None:
@@ -115,17 +115,7 @@ def _newest(sources: Sources, pod: Pod) -> again.Inputs | None:
     entry: Entry | None = reader.get(key)
     if entry is None:
         return None
-    placer = sources.plane.placer
-    assumed = placer.snapshot.assumed if placer is not None else {}
-    texts = [
-        f"{each.namespace}/{each.name}@{placed.node}{'?' if placed.nominated else ''}"
-        for each, placed in assumed.items()
-        if each != key
-    ]
+    own = f"{meta.namespace}/{meta.name}@"
+    assumed = tuple(each for each in sources.told.assumed if not each.startswith(own))
     entries = {each.name: reader.list(each.name) for each in Snapshot.reads}
-    return again.Inputs(entries, (entry,), tuple(texts))
-
-
-def _heard(sources: Sources, resource: str) -> int:
-    mirror = sources.plane.mirrors.get(resource)
-    return mirror.revision if mirror is not None else 0
+    return again.Inputs(entries, (entry,), assumed)

@@ -133,7 +133,9 @@ def _with_change(
     last = status.changes[-1] if status.changes else None
     if last is not None and (last.available, last.wanted) == (available, wanted):
         return status
-    changes = (*status.changes, ObjectiveChange(microtime(now), available, wanted))
+    # Another plane, whose clock was ahead, may have written the last one: instants do not go back.
+    at = microtime(now) if last is None else max(microtime(now), last.at)
+    changes = (*status.changes, ObjectiveChange(at, available, wanted))
     earlier = status.earlier
     if len(changes) > CHANGES_KEPT_MAX:
         half = CHANGES_KEPT_MAX // 2

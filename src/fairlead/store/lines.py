@@ -20,7 +20,7 @@ import msgspec
 from fairlead.store.chain import REPAIRED, TRIMMED, UPGRADED, Chain, link
 from fairlead.store.contract import Note
 from fairlead.store.digests import note_digest
-from fairlead.store.retention import LogBound
+from fairlead.store.retention import LogBound, LogSize
 from fairlead.store.rows import distinct_values, insert_rows
 from fairlead.store.seal import Total
 
@@ -87,6 +87,13 @@ class Lines:
         """A transaction failed: what was counted for it is not so."""
         self._bytes = dict.fromkeys(self._chains, 0)
         self._counted = {stream: chain.newest + 1 for stream, chain in self._chains.items()}
+
+    def size(self, stream: str) -> LogSize:
+        """Lines are numbered from 1 on, so the oldest one tells how many went before it. Called from any thread."""
+        chain, oldest = self._chains.get(stream), self._oldest.get(stream, 0)
+        if chain is None or not oldest:
+            return LogSize()
+        return LogSize(chain.newest - oldest + 1, self._bytes.get(stream, 0), oldest - 1)
 
     def _bound(self, stream: str) -> LogBound:
         return self.bounds.get(stream) or self.bounds.get("") or LogBound(lines_max=NOTES_MAX)

@@ -21,6 +21,14 @@ class LogBound(NamedTuple):
     seconds: float = 0.0
 
 
+class LogSize(NamedTuple):
+    """How much a log holds. `size`: bytes, as far as they are counted; `dropped`: lines that its bound has let go."""
+
+    lines: int = 0
+    size: int = 0
+    dropped: int = 0
+
+
 class KeptChange(NamedTuple):
     """A change above the floor, as compaction sees it."""
 

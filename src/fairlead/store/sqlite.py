@@ -37,7 +37,7 @@ from fairlead.store.lines import NOTES_MAX, Lines
 from fairlead.store.mending import note_damaged, note_lost, write_anew
 from fairlead.store.past import Past
 from fairlead.store.recovery import read_all
-from fairlead.store.retention import LogBound
+from fairlead.store.retention import LogBound, LogSize
 from fairlead.store.rows import insert_rows
 from fairlead.store.schema import TOMBSTONE, TYPE_CODES
 from fairlead.store.seal import read_seal
@@ -206,6 +206,10 @@ class SqliteJournal(Past):
     def keep(self, stream: str, bound: LogBound) -> None:
         """From now on a log keeps so much; what is too much goes in small steps. Called from any thread."""
         self._lines.bounds[stream] = bound
+
+    def log_size(self, stream: str) -> LogSize:
+        """How much a log holds. Called from any thread."""
+        return self._lines.size(stream)
 
     # For operators
 

@@ -126,7 +126,9 @@ def test_two_attempts_to_place_a_pod_are_compared(rolled_out: Asked) -> None:
 
 
 def test_what_was_never_decided_is_said(rolled_out: Asked) -> None:
-    with pytest.raises(NotFound, match=r"there is no deployments\.apps"):
+    with pytest.raises(
+        NotFound, match='there is no deployment "nope" in namespace "default", and no decision'
+    ):
         ask(rolled_out, Question(Key("deployments.apps", "default", "nope")))
     with pytest.raises(
         NotFound, match=r"no decision of job about it by then; there are some of: .*deployment"

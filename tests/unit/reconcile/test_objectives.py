@@ -163,3 +163,16 @@ def test_objectives_of_others_are_not_looked_at(driver: Driver) -> None:
     driver.api.post(DEPLOYMENTS, other)
     driver.run(1)
     assert controller.decided == before
+
+
+def test_instants_do_not_go_back_where_another_planes_clock_was_ahead(driver: Driver) -> None:
+    driver.api.post(OBJECTIVES, promise())
+    driver.api.post(DEPLOYMENTS, deployment(3))
+    driver.run(10)
+    ahead = [*status(driver)["changes"], {"at": "2037-01-01T00:00:00.000000Z", "available": 2, "wanted": 3}]
+    code, found = driver.api.patch(f"{OBJECTIVES}/web/status", {"status": {"changes": ahead}})
+    assert code == 200, found
+    available(driver, 3)
+    driver.run(10)
+    instants = [each["at"] for each in status(driver)["changes"]]
+    assert (levels(driver)[-1], instants) == ((3, 3), sorted(instants))

@@ -1,18 +1,21 @@
 """The status of the AuditPolicy and of the RecordingPolicy, settled with each write of it: it is followed from this
 commit on, by planes as soon as they see it.
 
-Nobody else writes it. What validation lets pass is followed (`api/audit/in_force.py`); what another version wrote and
-this one does not understand is shown as such when it is read (`model/kinds/auditpolicy.py`).
+Nobody else writes it, but for the counts of records, which are the plane's (`runtime/server/record_counts.py`). What
+validation lets pass is followed (`api/audit/in_force.py`); what another version wrote and this one does not understand
+is shown as such when it is read (`model/kinds/auditpolicy.py`).
 """
 
 from __future__ import annotations
 
+from fairlead.api.admission.plane_conditions import is_plane
 from fairlead.api.admission.step import AdmissionStep
 from fairlead.api.attempt import Attempt
 from fairlead.core.times import timestamp
 from fairlead.model.kind import Json
 from fairlead.model.kinds import auditpolicy, recordingpolicy
 from fairlead.model.kinds.auditpolicy import IN_FORCE
+from fairlead.model.kinds.recordingpolicy import RECORDS
 
 
 def _settle(attempt: Attempt) -> None:
@@ -30,7 +33,11 @@ def _settle(attempt: Attempt) -> None:
     before: Json = next((each for each in known if each.get("type") == IN_FORCE), {})
     same = before.get("status") == condition["status"] and before.get("lastTransitionTime")
     condition["lastTransitionTime"] = same or timestamp(attempt.context.now)
+    teller = new if is_plane(attempt.context.user) else old or {}
+    counts = (teller.get("status") or {}).get(RECORDS)
     new["status"] = {"observedGeneration": generation, "conditions": [condition]}
+    if counts:
+        new["status"][RECORDS] = counts
 
 
 STEP = AdmissionStep(

@@ -16,9 +16,6 @@ from msgspec import structs
 from fairlead.api.access.sight import EVERYTHING, Sight
 from fairlead.api.admission.policies.in_force import MUTATING
 from fairlead.control.footprints import footprints, writes_of
-from fairlead.control.placing import NAME as SCHEDULER
-from fairlead.control.placing import Placer
-from fairlead.control.plane import Plane
 from fairlead.core import codec
 from fairlead.core.errors import NotFound
 from fairlead.decision.footprint import ANY, LIFE, Footprint, touches
@@ -34,6 +31,7 @@ from fairlead.explain.coupling.contract import (
     MirrorLag,
 )
 from fairlead.explain.coupling.declared import couplings, form_of, readers
+from fairlead.explain.coupling.flows import FlowLevels
 from fairlead.explain.coupling.observed import (
     COUPLING_OBJECTS_MAX,
     Written,
@@ -41,7 +39,8 @@ from fairlead.explain.coupling.observed import (
     audit_pieces,
 )
 from fairlead.explain.coupling.policies import policy_writes
-from fairlead.explain.coupling.timers import aligned, timers_of
+from fairlead.explain.coupling.timers import aligned
+from fairlead.explain.plane_told import PlaneTold
 from fairlead.explain.sources import Sources
 
 Json = dict[str, Any]
@@ -51,14 +50,15 @@ _NOTHING = Footprint({}, {})
 
 def coupled(sources: Sources, controller: str = "", sight: Sight = EVERYTHING) -> Asking[Json]:
     """Of one controller, or of all."""
-    plane = sources.plane
-    declared = _declared(plane)
+    plane = sources.told
+    declared = plane.reads
     if controller and controller not in declared:
         raise _no_such(controller, declared)
     wanted = {controller: declared[controller]} if controller else declared
     reads = readers(wanted)
     resources = sorted({each for these in reads.values() for each in these})
-    written = WrittenFields(sight.sees)
+    flows = FlowLevels(sources.reader)
+    written = WrittenFields(sight.sees, flows)
     for piece in audit_pieces(sources.journal):
         written.add(piece)
         yield None
@@ -74,8 +74,9 @@ def coupled(sources: Sources, controller: str = "", sight: Sight = EVERYTHING) -
     for name, fields in reads.items():
         found += _joined(name, fields, written, lags, policies)
         found += _by_plane(plane, name, fields, lags)
+        found += flows.couplings(name)
         yield None
-    groups = aligned(timers_of(plane), controller)
+    groups = aligned(plane.timers, controller)
     return {
         "controllers": sorted(wanted),
         "couplings": found,
@@ -83,14 +84,6 @@ def coupled(sources: Sources, controller: str = "", sight: Sight = EVERYTHING) -
         "timers": groups,
         "observed": {"lines": written.lines, "hidden": written.hidden, "since": written.since},
     }
-
-
-def _declared(plane: Plane) -> dict[str, tuple[str, ...]]:
-    """The resources that each controller of this plane declares that it reads."""
-    found = {each.decider.name: tuple(read.name for read in each.decider.reads) for each in plane.controllers}
-    if plane.placer is not None:
-        found[SCHEDULER] = tuple(each.name for each in Placer.reads)
-    return found
 
 
 def _no_such(controller: str, declared: Iterable[str]) -> NotFound:
@@ -188,13 +181,13 @@ def _with(coupling: Coupling, written: list[Written], lags: Mapping[str, MirrorL
 
 
 def _by_plane(
-    plane: Plane, reader: str, reads: Mapping[str, frozenset[str]], lags: Mapping[str, MirrorLag]
+    plane: PlaneTold, reader: str, reads: Mapping[str, frozenset[str]], lags: Mapping[str, MirrorLag]
 ) -> list[Coupling]:
     """What controllers of one plane share whatever they read: the purse of retries, and copies that are behind."""
     found = [
-        Coupling(API_BUDGET, each.decider.name, CONTROLLER, "retryBudget", ("retries",), reader, writes=spent)
-        for each in plane.controllers
-        if (spent := each.queue.retried) and each.decider.name != reader
+        Coupling(API_BUDGET, name, CONTROLLER, "retryBudget", ("retries",), reader, writes=spent)
+        for name, spent in plane.retried.items()
+        if name != reader
     ]
     if not found:
         found = [Coupling(API_BUDGET, "all controllers", CONTROLLER, "retryBudget", ("retries",), reader)]
@@ -206,12 +199,11 @@ def _by_plane(
     return found
 
 
-def _lag(plane: Plane, resource: str, revisions: list[int]) -> MirrorLag:
-    mirror, newest = plane.mirrors.get(resource), max(revisions, default=0)
-    if mirror is None:
+def _lag(plane: PlaneTold, resource: str, revisions: list[int]) -> MirrorLag:
+    heard, newest = plane.heard.get(resource), max(revisions, default=0)
+    if heard is None:
         return MirrorLag(resource, 0, newest, 0)
-    behind = sum(each > mirror.revision for each in revisions)
-    return MirrorLag(resource, mirror.revision, newest, behind)
+    return MirrorLag(resource, heard, newest, sum(each > heard for each in revisions))
 
 
 def _policies(sources: Sources) -> dict[str, dict[str, frozenset[str]]]:

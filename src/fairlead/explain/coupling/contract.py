@@ -2,7 +2,8 @@
 
     shared field           one writes a field that another decides on
     shared capacity        the field is room or an allowance: who takes it leaves less to others
-    shared API budget      retries are paid from one purse, and one breaker holds all back
+    shared API budget      retries are paid from one purse, and one breaker holds all back; requests of one priority
+                           level wait for the same seats
     cache lag              a decision is made on a copy; it is older than what there is
     label mutation         labels that others select by, and what admission makes of an object before it is stored
     overlapping ownership  both write the field

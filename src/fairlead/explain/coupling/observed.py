@@ -18,6 +18,7 @@ from fairlead.core import codec
 from fairlead.core.times import parse_time
 from fairlead.decision.footprint import CREATE, DELETE, field_of
 from fairlead.explain.coupling.contract import AGENT, CONTROLLER, PERSON, POLICY, PROGRAM
+from fairlead.explain.coupling.flows import FlowLevels
 from fairlead.store.contract import Entry, Journal
 from fairlead.store.tail import lines_backwards, newest_line
 
@@ -29,6 +30,7 @@ COUPLING_OBJECTS_MAX = 200
 _TO_THE_SECOND = len("2026-01-31T12:00:00")
 _OURS, _NODE, _ACCOUNT = "system:fairlead:", "system:node:", "system:serviceaccount:"
 _MANAGER = "fairlead-"
+_WITHIN = "fairlead"  # how the server's own plane calls itself: it waits for no turn
 _BY_SUBRESOURCE = {"binding": "spec.nodeName", "eviction": DELETE, "scale": "spec.replicas"}
 _KEYED = ("metadata.annotations", "status.conditions")
 Place = tuple[str, str, str]  # resource, namespace, name
@@ -45,6 +47,11 @@ class _Object(msgspec.Struct, frozen=True, rename="camel"):
 class _Line(msgspec.Struct, frozen=True, rename="camel"):
     time: str = ""
     user: str = ""
+    groups: tuple[str, ...] = ()
+    impersonated_user: str = ""
+    impersonated_groups: tuple[str, ...] = ()
+    user_agent: str = ""
+    decision: str = ""
     verb: str = ""
     object: _Object = _Object()
     code: int = 0
@@ -78,10 +85,12 @@ class Written(msgspec.Struct):
 
 
 class WrittenFields:
-    """`sees`: whether an object may be named to whoever asks; lines about others are not counted for them."""
+    """`sees`: whether an object may be named to whoever asks; lines about others are not counted for them. `flows`:
+    hears whose requests wait for whose."""
 
-    def __init__(self, sees: Callable[[str, str, str], bool]) -> None:
+    def __init__(self, sees: Callable[[str, str, str], bool], flows: FlowLevels | None = None) -> None:
         self._sees = sees
+        self._flows = flows
         self.found: dict[tuple[str, str, str], Written] = {}
         self.lines = 0
         self.hidden = 0
@@ -99,9 +108,19 @@ class WrittenFields:
                 self.hidden += 1
                 continue
             self.lines += 1
-            writer, sort = writer_of(line.user)
+            # A plane in another process signs in as it may, and writes in the names of its controllers.
+            is_plane = line.decision and line.impersonated_user.startswith(_OURS)
+            user = line.impersonated_user if is_plane else line.user
+            writer, sort = writer_of(user)
+            if self._flows is not None and line.user_agent != _WITHIN:
+                about = line.object
+                asked = (line.verb, about.group, about.resource, about.subresource, about.namespace)
+                taken_for = (line.impersonated_user, line.impersonated_groups)
+                self._flows.add(
+                    writer, sort, *(taken_for if taken_for[0] else (line.user, line.groups)), asked
+                )
             for field in _fields(line):
-                self._count(writer, sort, place, field, line.time, line.user)
+                self._count(writer, sort, place, field, line.time, user)
             for policy in line.policies:
                 name, _, did = policy.partition(": ")
                 if did.startswith("changed"):

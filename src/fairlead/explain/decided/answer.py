@@ -19,7 +19,7 @@ from fairlead.explain.asking import Asking
 from fairlead.explain.decided.diffing import TOLD, diff
 from fairlead.explain.decided.finding import Decided, Found, decisions_about
 from fairlead.explain.decided.inputs import cast_of, inputs_of
-from fairlead.explain.sources import Sources
+from fairlead.explain.sources import Sources, no_such, singular
 from fairlead.explain.timeline.ages import Ages
 from fairlead.explain.timeline.moment import key_text
 from fairlead.model.key import Key
@@ -88,17 +88,17 @@ def _chosen(decisions: list[Decided], asked: Question) -> list[Decided]:
 
 
 def _nothing(sources: Sources, found: Found, asked: Question) -> NotFound:
-    resource, name = asked.key.resource, asked.key.name
     if asked.decision:
         told = f"there is no decision {asked.decision} about it in the log"
     elif asked.controller and found.decisions:
         known = ", ".join(sorted({each.controller for each in found.decisions}))
         told = f"there is no decision of {asked.controller} about it by then; there are some of: {known}"
     elif sources.reader.get(asked.key) is None:
-        told = f'there is no {resource} "{name}", and no decision about one is kept'
+        return no_such(asked.key, ", and no decision about one is kept")
     else:
-        told = f'there is no decision about {resource} "{name}" by then: nobody looks after it, or the log dropped it'
-    return NotFound(told, kind=resource, name=name)
+        what = singular(asked.key)
+        told = f"there is no decision about {what} by then: nobody looks after it, or the log dropped it"
+    return NotFound(told, kind=asked.key.resource, name=asked.key.name)
 
 
 def _earlier(decisions: list[Decided], later: Decided, against: str) -> Decided | None:

@@ -1,16 +1,15 @@
 """Lines of the plane's logs about some objects: decisions that are about them or touch them, and requests that named
 them.
 
-    records_about(sources, keys, since)    the one door: whoever keeps an index by object puts it behind this
+    records_about(sources, keys, since)    the one door to both logs; the index says which lines those are
 
-Read backwards in stretches, between which others have their turn, because what people ask about is mostly young. Only
-lines that name one of the objects are decoded. Called by `family.py` and `telling.py`.
+The newest first, a page at a time, between which others have their turn, because what people ask about is mostly young.
+Called by `family.py` and `telling.py`.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from fairlead.api.audit import recording
@@ -22,17 +21,12 @@ from fairlead.explain.records import touching
 from fairlead.explain.sources import Sources
 from fairlead.explain.timeline.moment import key_text
 from fairlead.model.key import Key
-from fairlead.store.tail import lines_backwards, newest_line
 
 Json = dict[str, Any]
 AUDIT, DECISIONS = recording.STREAM, recorded.STREAM
-#: bound: plane | lines of one log that a timeline looks through | older ones are not found
-LINES_READ_MAX = 200_000
-#: bound: plane | decisions that a timeline tells | older ones are left out
+#: bound: plane | lines of one log that a timeline tells | older ones are left out
 LINES_FOUND_MAX = 20_000
 _PAGE = 500
-_FEW = 8
-_NAMES = re.compile(rb'"name":"([^"]*)"')
 
 
 class Line(NamedTuple):
@@ -56,52 +50,25 @@ def records_about(sources: Sources, keys: Iterable[Key], since: float = 0.0) -> 
     wanted = frozenset(map(key_text, keys))
     if not wanted:
         return []
-    found = yield from _decided(sources, wanted, since)
-    found += yield from _search(sources, AUDIT, wanted, _names_names(wanted), since)
+    found = yield from _indexed(sources, DECISIONS, wanted, since)
+    found += yield from _indexed(sources, AUDIT, wanted, since)
     return sorted(found, key=lambda line: line.at)
 
 
-def _decided(sources: Sources, wanted: frozenset[str], since: float) -> Asking[list[Line]]:
-    """Decisions are found by the index of them."""
+def _indexed(sources: Sources, stream: str, wanted: frozenset[str], since: float) -> Asking[list[Line]]:
     found: list[Line] = []
     before, keys = 0, sorted(wanted)
     while len(found) < LINES_FOUND_MAX:
-        page = yield from touching(sources.journal, sources.index, keys, before, _PAGE)
+        page = yield from touching(sources.journal, sources.index, keys, before, _PAGE, stream)
         for sequence, _, note in page:
             record = codec.decode(note.body)
-            line = Line(DECISIONS, sequence, parse_time(record["time"]), note.revision, record)
+            line = Line(stream, sequence, parse_time(record["time"]), note.revision, record)
             if line.at >= since:
                 found.append(line)
         if len(page) < _PAGE or page[-1].at < since:
             break
         before = page[-1].sequence
     return found
-
-
-def _search(
-    sources: Sources, stream: str, wanted: frozenset[str], likely: Callable[[bytes], bool], since: float
-) -> Asking[list[Line]]:
-    journal, found, read = sources.journal, [], 0
-    for window in lines_backwards(journal, stream, newest_line(journal, stream)):
-        for sequence, _, note in window:
-            if likely(note.body):
-                record = codec.decode(note.body)
-                line = Line(stream, sequence, parse_time(record["time"]), note.revision, record)
-                if line.at >= since and not wanted.isdisjoint(line.objects):
-                    found.append(line)
-        read += len(window)
-        if read >= LINES_READ_MAX or (window and window[-1][1] < since):
-            break
-        yield None
-    return found
-
-
-def _names_names(wanted: frozenset[str]) -> Callable[[bytes], bool]:
-    names = frozenset(each.rpartition("/")[2].encode() for each in wanted)
-    texts = [b'"name":"%s"' % each for each in names]
-    if len(texts) <= _FEW:
-        return lambda body: any(text in body for text in texts)
-    return lambda body: not names.isdisjoint(_NAMES.findall(body))
 
 
 def _target(record: Json) -> str:

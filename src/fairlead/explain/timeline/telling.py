@@ -16,9 +16,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from fairlead.api.access.sight import EVERYTHING, Sight
-from fairlead.core.errors import NotFound
 from fairlead.explain.asking import Asking
-from fairlead.explain.sources import Sources
+from fairlead.explain.sources import Sources, no_such
 from fairlead.explain.timeline import inputs, turns, writes
 from fairlead.explain.timeline.ages import Ages
 from fairlead.explain.timeline.family import Family, family_of
@@ -56,11 +55,7 @@ def timeline(sources: Sources, asked: Asked, sight: Sight = EVERYTHING) -> Askin
     target = key_text(asked.target)
     family = yield from family_of(sources, asked.target, asked.since)
     if family.present is None and not family.lines:
-        raise NotFound(
-            f'there is no {asked.target.resource} "{asked.target.name}", and no log knows one',
-            kind=asked.target.resource,
-            name=asked.target.name,
-        )
+        raise no_such(asked.target, ", and no log knows one")
     moments, hidden = yield from moments_about(sources, family, asked, sight)
     told = merge(moments)
     left_out = max(0, len(told) - MOMENTS_MAX)
@@ -176,8 +171,8 @@ def unread(sources: Sources, family: Family, since: float) -> list[str]:
             f"history of {target.resource} begins at revision {floor}: of {len(cut)} earlier changes the fields are "
             "told, and no values"
         )
-    if sources.plane.placer is None:
-        told.append("this server runs without a scheduler: what another plane decided is in its own log")
+    if not sources.told.schedules:
+        told.append("this server runs without a scheduler, and none in another process has told it of itself")
     return told
 
 

@@ -63,10 +63,20 @@ def change_of(reader: Reader, line: Line) -> Change:
     return Change(line, key, old, _version(entry), True, entry is None and record["verb"] == "delete")
 
 
+def controller_of(record: Json) -> str:
+    """Whose write it is: a plane in another process signs in as it may, and writes in the names of its controllers. ""
+    of any other."""
+    for name in ("impersonatedUser", "user") if record.get("decision") else ("user",):
+        user = str(record.get(name, ""))
+        if user.startswith(PLANE):
+            return user.removeprefix(PLANE)
+    return ""
+
+
 def who_asked(record: Json) -> str:
     user = str(record.get("user", ""))
-    if user.startswith(PLANE):
-        return user.removeprefix(PLANE)
+    if controller := controller_of(record):
+        return controller
     if user.startswith(_NODE):
         return f"node {user.removeprefix(_NODE)}"
     tool = str(record.get("userAgent", "")).partition("/")[0]

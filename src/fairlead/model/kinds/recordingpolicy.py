@@ -6,14 +6,15 @@ bytes. Without the object everything is recorded in full.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from fairlead.core.problems import Problems
-from fairlead.model.kind import Json, Kind
+from fairlead.model.kind import Cell, Column, Json, Kind
 from fairlead.model.kinds.auditpolicy import rules_columns
 from fairlead.model.kinds.workload import part
 
 NAME = "default"  # the only RecordingPolicy there is
+RECORDS = "records"  # in its status: counts, which the server writes
 #: bound: objects | rules of a RecordingPolicy | 422
 RULES_MAX = 64
 #: bound: objects | texts in each list of a rule of a RecordingPolicy | 422
@@ -76,6 +77,13 @@ def _check_texts(given: Sequence[str], at: str, problems: Problems, *, empty: bo
             problems.required(f"{at}[{index}]", "an empty text matches nothing")
 
 
+def _count(field: str) -> Callable[[Json, float], Cell]:
+    return lambda policy, now: int(part(part(policy, "status"), RECORDS).get(field) or 0)
+
+
+*_FOLLOWED, _AGE = rules_columns(
+    "Whether planes follow it.", "Rules, the first of which that matches decides."
+)
 KIND = Kind(
     group="fairlead.dev",
     version="v1",
@@ -84,6 +92,21 @@ KIND = Kind(
     namespaced=False,
     schema="RecordingPolicy",
     subresources=("status",),
-    columns=(*rules_columns("Whether planes follow it.", "Rules, the first of which that matches decides."),),
+    columns=(
+        *_FOLLOWED,
+        Column("Kept", _count("kept"), "integer", description="Lines of decisions that are kept."),
+        Column("Bytes", _count("bytes"), "integer", description="Bytes of these."),
+        Column(
+            "Dropped", _count("dropped"), "integer", description="Lines that the budget or their age let go."
+        ),
+        Column(
+            "Merged",
+            _count("merged"),
+            "integer",
+            description="Blocked decisions merged with others.",
+            priority=1,
+        ),
+        _AGE,
+    ),
     validate=_validate,
 )

@@ -1,4 +1,4 @@
-"""The index of decisions and turns by the objects that they touch, in a file beside the store: `decisions.index`.
+"""The index of decisions, turns and audit lines by the objects that they touch, beside the store: `decisions.index`.
 
 Derived: a thread of its own reads the logs from the database, so that no writer does anything for it. Missing, damaged
 or of another store, it is made anew; nothing is lost with it, and no backup has it. Where the file cannot be written it
@@ -20,6 +20,7 @@ from typing import Any
 
 import apsw
 
+from fairlead.api.audit.recording import STREAM as AUDIT
 from fairlead.control.instructions import DECISIONS, TURNS
 from fairlead.core.errors import Unavailable
 from fairlead.explain.index import MemoryIndex, touched_by
@@ -32,8 +33,8 @@ from fairlead.store.sqlite import SqliteJournal
 log = logging.getLogger("fairlead.runtime")
 
 FILE = "decisions.index"
-_FORMAT = 1
-STREAMS = (DECISIONS, TURNS)
+_FORMAT = 2
+STREAMS = (DECISIONS, TURNS, AUDIT)
 #: bound: plane | lines that the index of decisions takes in at once | the next ones in the next step
 STEP_LINES = 1_000
 #: bound: plane | the index of decisions looks for new lines every | it also does when it is asked
@@ -90,7 +91,7 @@ class DecisionIndexFile:
     def sequences(
         self, keys: Sequence[str], before: int = 0, limit: int = 1000, stream: str = DECISIONS
     ) -> list[int]:
-        self._catch_up()
+        self._catch_up((stream,))
         with self._lock:
             found: set[int] = set()
             for key in dict.fromkeys(keys):
@@ -107,13 +108,13 @@ class DecisionIndexFile:
     def _follow(self) -> None:
         while not self._stop.is_set():
             with suppress(Unavailable):  # whoever asks is told
-                self._catch_up()
+                self._catch_up(STREAMS)
                 self._sweep()
             self._stop.wait(FOLLOW_SECONDS)
 
-    def _catch_up(self) -> None:
+    def _catch_up(self, streams: Sequence[str]) -> None:
         """A step at a time: who asks meanwhile waits for one of them only."""
-        for stream in STREAMS:
+        for stream in streams:
             while not self._stop.is_set():
                 with self._lock:
                     taken = self._take(stream)

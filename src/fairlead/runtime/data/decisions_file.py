@@ -2,32 +2,49 @@
 
 Written by `runtime/remote/process.py` before what was decided is sent, read by `fairlead decisions --data-dir`. It
 survives the end of the process in any way; what was written in the last moment before a power cut may be lost.
+
+Where the server keeps lines of planes in other processes, each waits here as well until the server has it, under a
+number that is never given twice (`unsent`, `sent`): `runtime/remote/shipping.py` sends them.
 """
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from fairlead.control.instructions import DECISIONS, TURNS, Record
 from fairlead.core import codec
 from fairlead.core.errors import OperatorError
 
+UNSENT = "unsent"
 FILE = "decisions.sqlite"
 #: bound: plane | decisions that it keeps | the oldest go
 DECISIONS_KEPT_MAX = 100_000
 #: bound: plane | turns without effect that it keeps | the oldest go
 TURNS_KEPT_MAX = 20_000
+#: bound: plane | lines that wait for a server which does not answer | the oldest are not sent, and stay here
+UNSENT_MAX = 50_000
 _TRIM_AFTER = 1_000
+_UNSENT_ROWS = "(number INTEGER PRIMARY KEY AUTOINCREMENT, stream TEXT, record BLOB)"
+
+
+class UnsentLine(NamedTuple):
+    number: int
+    stream: str
+    record: bytes
 
 
 class DecisionsFile:
+    """`log`: by what the server knows this file."""
+
     def __init__(self, directory: Path, kept_max: int = DECISIONS_KEPT_MAX) -> None:
         self._path = directory / FILE
         self._kept_max = kept_max
+        self.sends = False  # lines are to be sent too
         self._untrimmed = 0
         try:
             self._file = sqlite3.connect(self._path, isolation_level=None)
@@ -38,6 +55,12 @@ class DecisionsFile:
                     f"CREATE TABLE IF NOT EXISTS {stream}"
                     " (sequence INTEGER PRIMARY KEY AUTOINCREMENT, record BLOB)"
                 )
+            self._file.execute(f"CREATE TABLE IF NOT EXISTS {UNSENT} {_UNSENT_ROWS}")
+            self._file.execute("CREATE TABLE IF NOT EXISTS log (id TEXT)")
+            self._file.execute(
+                "INSERT INTO log SELECT ? WHERE NOT EXISTS (SELECT * FROM log)", (os.urandom(8).hex(),)
+            )
+            self.log = str(self._file.execute("SELECT id FROM log").fetchone()[0])
         except sqlite3.Error as error:
             raise _unusable(self._path, error) from error
 
@@ -46,6 +69,9 @@ class DecisionsFile:
             self._file.execute("BEGIN")
             for each in records:
                 self._file.execute(f"INSERT INTO {each.stream} (record) VALUES (?)", (each.body,))
+            if self.sends:
+                rows = [(each.stream, each.body) for each in records]
+                self._file.executemany(f"INSERT INTO {UNSENT} (stream, record) VALUES (?, ?)", rows)
             self._untrimmed += len(records)
             if self._untrimmed >= min(_TRIM_AFTER, self._kept_max):
                 for stream, kept in ((DECISIONS, self._kept_max), (TURNS, TURNS_KEPT_MAX)):
@@ -53,8 +79,29 @@ class DecisionsFile:
                         f"DELETE FROM {stream} WHERE sequence <= (SELECT max(sequence) FROM {stream}) - ?",
                         (kept,),
                     )
+                self._file.execute(
+                    f"DELETE FROM {UNSENT} WHERE number <= (SELECT max(number) FROM {UNSENT}) - ?",
+                    (UNSENT_MAX,),
+                )
                 self._untrimmed = 0
             self._file.execute("COMMIT")
+        except sqlite3.Error as error:
+            raise _unusable(self._path, error) from error
+
+    def unsent(self, limit: int) -> list[UnsentLine]:
+        """The oldest; they follow one another without a gap."""
+        try:
+            rows = self._file.execute(
+                f"SELECT number, stream, record FROM {UNSENT} ORDER BY number LIMIT ?", (limit,)
+            )
+            return [UnsentLine(*row) for row in rows]
+        except sqlite3.Error as error:
+            raise _unusable(self._path, error) from error
+
+    def sent(self, number: int) -> None:
+        """The server has them up to this one."""
+        try:
+            self._file.execute(f"DELETE FROM {UNSENT} WHERE number <= ?", (number,))
         except sqlite3.Error as error:
             raise _unusable(self._path, error) from error
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, Protocol, assert_never
@@ -22,9 +23,12 @@ from fairlead.cache.events import Mirrored, MirrorEvent
 from fairlead.port.driving import Follow, ListAll, WakeAt
 from fairlead.runtime.driving import Driver
 from fairlead.runtime.remote.api import Remote
+from fairlead.runtime.tracing.tracer import Tracer
 from fairlead.wire.rated_log import RatedLog
 
 log = logging.getLogger("fairlead.agent")
+
+_HEARTBEATS = ("leases",)  # nobody looks for traces of them
 
 
 class Processes(Protocol):
@@ -49,8 +53,10 @@ class AgentDriver:
         serve: Callable[[c.Serve], None],
         failed: Callable[[BaseException], None],
         keep: Callable[[c.Keep], None] = lambda given: None,
+        tracer: Tracer | None = None,
     ) -> None:
         self.agent = agent
+        self._tracer = tracer
         self._remote = remote
         self._clock = clock
         self._serve = serve
@@ -137,7 +143,13 @@ class AgentDriver:
         self._acts.write(f"node {node}: {verb} {pod}", fields)
 
     async def _ask(self, ask: c.Ask) -> None:
-        outcome = await self._remote.ask(ask.request)
+        tracer = self._tracer if ask.request.plural not in _HEARTBEATS else None
+        if tracer is None:
+            outcome = await self._remote.ask(ask.request)
+        else:
+            context, began = tracer.asking(), time.time_ns()
+            outcome = await self._remote.ask(ask.request, context.traceparent)
+            tracer.asked(context, ask.request, self.agent.settings.name, began, outcome)
         self.tell(c.Answered(ask.call, outcome, self._clock()))
 
     async def _attend(self, given: c.Attend) -> None:

@@ -35,6 +35,7 @@ from fairlead.runtime.node.service_proxy import ServiceProxy
 from fairlead.runtime.node.settings import AgentSettings
 from fairlead.runtime.remote.api import ASK_SECONDS, Remote
 from fairlead.runtime.remote.reaching import TokenFromFile, address_of, tls_of
+from fairlead.runtime.tracing.exporter import started_exporter, tracer_of
 from fairlead.wire.client import HttpClient
 
 log = logging.getLogger("fairlead.agent")
@@ -93,8 +94,15 @@ class _Process:
         kept = KeptObjects(
             settings.data_dir / "kept", lambda told: log.warning("node %s: %s", settings.name, told)
         )
+        exporter = started_exporter(settings.traces)
         driver = AgentDriver(
-            agent, remote, self._clock, lambda given: proxy.serve(given.routes), self._failed, kept.keep
+            agent,
+            remote,
+            self._clock,
+            lambda given: proxy.serve(given.routes),
+            self._failed,
+            kept.keep,
+            tracer_of(exporter, settings.traces),
         )
         processes = ProcessDriver(settings.data_dir, self._clock, driver.tell, isolation, settings.hidden)
         await driver.start(processes, kept.load())
@@ -119,6 +127,8 @@ class _Process:
         await kept.close()
         proxy.close()
         client.close()
+        if exporter is not None:
+            await asyncio.to_thread(exporter.stop)
         if self._removed:
             raise DataDirectoryBusy(
                 f"the agent of node {settings.name} leaves: its directory {settings.data_dir} was removed or replaced"

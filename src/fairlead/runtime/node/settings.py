@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fairlead.runtime.credentials.kubeconfig import ServerAccess
+from fairlead.runtime.tracing.settings import TraceSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,7 @@ class AgentSettings:
     endpoint_port: int = 0
     hidden: tuple[Path, ...] = ()
     log_format: str = "text"
+    traces: TraceSettings | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,14 +95,12 @@ class Remote:
         self._urgent = urgent
         self._trouble = ""
         self._fixed = f"accept: application/json\r\nuser-agent: {agent}/{__version__}\r\n".encode("ascii")
-        if impersonating:
-            lines = f"impersonate-user: {impersonating}\r\nimpersonate-group: {MASTERS}\r\n"
-            self._fixed += lines.encode("ascii")
+        self._impersonating = impersonating
 
-    async def ask(self, request: Request, traceparent: str = "") -> Outcome:
-        """`traceparent`: the span that the request is part of."""
+    async def ask(self, request: Request, traceparent: str = "", user: str = "") -> Outcome:
+        """`traceparent`: the span that the request is part of. `user`: whose request it is, where this impersonates."""
         try:
-            answer = await self._send(request, traceparent)
+            answer = await self._send(request, traceparent, user)
         except NotSent as error:
             return Refused(503, "ServiceUnavailable", str(error), "later")
         except Broken as error:
@@ -118,6 +116,13 @@ class Remote:
     async def document(self, path: str) -> HttpAnswer:
         """What is no object: versions, discovery. Raises NotSent or Broken."""
         answer = await self._client.send("GET", self._prefix + path, self._headers(), b"", self._seconds)
+        self._judge(answer.status)
+        return answer
+
+    async def post(self, path: str, body: bytes) -> HttpAnswer:
+        """The same with a body. Raises NotSent or Broken."""
+        headers = self._headers() + b"content-type: application/json\r\n"
+        answer = await self._client.send("POST", self._prefix + path, headers, body, self._seconds)
         self._judge(answer.status)
         return answer
 
@@ -231,9 +236,9 @@ class Remote:
             return Expired(now, attempt) if status.code == 410 else Broke(status.message, now, attempt)
         return Framed(frame.type, _entry(resource, frame.object), now, attempt)
 
-    async def _send(self, request: Request, traceparent: str = "") -> HttpAnswer:
+    async def _send(self, request: Request, traceparent: str = "", user: str = "") -> HttpAnswer:
         method, target = request_target(request)
-        headers = self._headers()
+        headers = self._headers(user)
         if traceparent:
             headers += b"traceparent: " + traceparent.encode("ascii") + b"\r\n"
         if request.body:
@@ -254,8 +259,12 @@ class Remote:
         self._judge(answer.status)
         return answer
 
-    def _headers(self) -> bytes:
-        return self._fixed + bearer(self._token())
+    def _headers(self, user: str = "") -> bytes:
+        fixed = self._fixed
+        if self._impersonating:
+            lines = f"impersonate-user: {user or self._impersonating}\r\nimpersonate-group: {MASTERS}\r\n"
+            fixed += lines.encode("ascii")
+        return fixed + bearer(self._token())
 
     def _judge(self, status: int) -> None:
         self._notice(

@@ -63,12 +63,13 @@ async def _namespaced(remote: Remote) -> tuple[tuple[str, str, str], ...]:
     return tuple(found)
 
 
-async def is_taken_for(remote: Remote, name: str) -> bool:
-    """Whether the server takes this client's requests for those of `name`; not if it may not impersonate, or if
+async def is_taken_for(remote: Remote, name: str, user: str = "") -> bool:
+    """Whether the server takes this client's requests for those of `name`, who is named as `user` where it is not who
+    `remote` names always; not if it may not impersonate, or if
     something on the way drops the headers that say so."""
     body = codec.encode({"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"})
     outcome = await remote.ask(
-        Request("create", "authentication.k8s.io", "v1", "selfsubjectreviews", body=body)
+        Request("create", "authentication.k8s.io", "v1", "selfsubjectreviews", body=body), user=user
     )
     if isinstance(outcome, Done):
         found = codec.decode(outcome.body)

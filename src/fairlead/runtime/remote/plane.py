@@ -2,7 +2,7 @@
 
 The counterpart of `runtime/server/plane_driver.py`, which drives one in the server's own process. Used by
 `runtime/node/hollow.py` and `process.py`. What such a plane decides goes to `record`, before what follows from it is
-sent: the server's log of decisions is the server's own.
+sent (`shipping.py`).
 
 No server tells on demand how far a watch is. A mirror that has to know (a new leader's, which must have seen all that
 the former one did) lists once more. Resources that the server lacks are empty and stay so, but for the EvidencePolicy:
@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import assert_never
 
+from fairlead.api.admission.plane_conditions import PLANE
 from fairlead.cache.events import Expired, Listed, ListFailed, Marked, Mirrored, MirrorEvent
 from fairlead.cache.lag import MirrorLag
 from fairlead.cache.mirror import MirrorPhase
@@ -68,7 +69,11 @@ class RemotePlaneDriver:
         failed: Callable[[BaseException], None],
         record: Callable[[Sequence[Record]], None] = lambda records: None,
         tracer: Tracer | None = None,
+        *,
+        names_controllers: bool = False,
     ) -> None:
+        """`names_controllers`: requests carry the name of the controller whose they are, as in the server's process."""
+        self._names_controllers = names_controllers
         self.plane = plane
         self._remote = remote
         self._clock = clock
@@ -161,7 +166,8 @@ class RemotePlaneDriver:
         if self._tracer is not None:
             self._tracer.called(call)
             traceparent = self._tracer.traceparent_of(call.call)
-        outcome = await self._remote.ask(call.request, traceparent)
+        user = f"{PLANE}:{call.controller}" if self._names_controllers else ""
+        outcome = await self._remote.ask(call.request, traceparent, user)
         if self._tracer is not None:
             self._tracer.replied(call.call, outcome)
         self._driver.tell(Answers((Replied(call.call, outcome, self._clock(), self._driver.chance()),)))

@@ -3,6 +3,7 @@
     discovering.py   what the server can do, what it serves, and that nobody does this work there already
     Plane            the same as in `fairlead up`, with these Capabilities
     plane.py         drives it; decisions go to `runtime/data/decisions_file.py`
+    shipping.py      sends them to the server's logs, where it is Fairlead's
 
 Several may run at once: one leads, by a Lease of their own; the others keep their mirrors warm. SIGTERM and Ctrl-C end
 it at once; nothing has to be put away, because all that counts is in the API.
@@ -23,6 +24,7 @@ import uvloop
 
 from fairlead import __version__
 from fairlead.api.admission.plane_conditions import PLANE
+from fairlead.control.attempts import SCHEDULER
 from fairlead.control.diagnosis import Check, diagnose
 from fairlead.control.placing import Placer
 from fairlead.control.plane import Plane
@@ -45,6 +47,7 @@ from fairlead.runtime.remote.api import ASK_SECONDS, Remote
 from fairlead.runtime.remote.plane import RemotePlaneDriver
 from fairlead.runtime.remote.reaching import address_of, tls_of
 from fairlead.runtime.remote.settings import DEFAULT_SCHEDULER_NAME, ControlSettings
+from fairlead.runtime.remote.shipping import Shipping
 from fairlead.runtime.tracing.exporter import Exporter, started_exporter, tracer_of
 from fairlead.wire.client import Broken, HttpClient, NotSent
 
@@ -92,6 +95,7 @@ class _Process:
         self._clock = Clock()
         self._broken: BaseException | None = None
         self._user = ""  # "": who the kubeconfig says
+        self._names_controllers = False  # it may write in the name of each of its controllers, too
 
     async def run(self) -> None:
         loop = asyncio.get_running_loop()
@@ -120,14 +124,25 @@ class _Process:
         found = await self._discover(remote(ASK_SECONDS), remote(ASK_SECONDS, USER))
         if found is not None:
             plane = self._plane(found)
-            ask_seconds = ASK_SECONDS if found.fencing else UNFENCED_ASK_SECONDS
+            asked = remote(ASK_SECONDS if found.fencing else UNFENCED_ASK_SECONDS, self._user)
+            own = self._settings.capabilities != "kubernetes"
+            shipping = Shipping(plane, decisions, asked, self._clock, sends=own)
             driver = RemotePlaneDriver(
-                plane, remote(ask_seconds, self._user), self._clock, self._failed, decisions.append, tracer
+                plane,
+                asked,
+                self._clock,
+                self._failed,
+                shipping.record,
+                tracer,
+                names_controllers=self._names_controllers,
             )
             margin = plane.leadership.settings.margin_seconds
-            for line in discovering.describe(found, plane.mirrors, margin, self._user):
+            for line in discovering.describe(
+                found, plane.mirrors, margin, f"{PLANE}:CONTROLLER" if self._names_controllers else self._user
+            ):
                 _say(line)
             driver.start()
+            sending = asyncio.create_task(shipping.run())
             telling = await self._tell_metrics(driver, exporter)
             following = asyncio.create_task(follow_wall_clock(self._clock, driver.stepped))
             await self._watch_over(plane)
@@ -135,6 +150,7 @@ class _Process:
             if telling is not None:
                 await telling.close()
             await driver.stop()
+            await shipping.end(sending)
         client.close()
         decisions.close()
         if exporter is not None:
@@ -154,6 +170,8 @@ class _Process:
                 found = await discovering.capabilities(remote, self._settings.capabilities)
                 await discovering.check_is_free(remote, self._settings, self._clock())
                 self._user = USER if await discovering.is_taken_for(named, USER) else ""
+                one = f"{PLANE}:{SCHEDULER}"
+                self._names_controllers = bool(self._user) and await discovering.is_taken_for(named, one, one)
                 if not self._settings.only_scheduler:
                     await discovering.ensure_policy(named if self._user else remote, found)
                 return found

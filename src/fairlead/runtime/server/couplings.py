@@ -38,7 +38,7 @@ def couplings(sources: Sources, answering: Answering) -> Extension:
 
 def loops(sources: Sources, controller: str, sight: Sight) -> list[WriteLoop]:
     """Those that go on, with their proof: all, or those that a controller takes part in."""
-    found = sources.plane.health.writes.loops(sources.clock())
+    found = sources.told.loops
     return [
         each
         for each in found

@@ -95,6 +95,7 @@ def start(settings: ServeSettings, node: LocalNode) -> LocalAgent:
             *("--cpu", cpu, "--memory", memory, "--stop-pods"),
             *("--lease-seconds", str(settings.lease_seconds)),
             *("--renew-seconds", f"{settings.renew_seconds:g}"),
+            *(("--otlp-endpoint", settings.traces.base) if settings.traces is not None else ()),
         ]
     )
 

@@ -15,8 +15,6 @@ from fairlead.api.empty import EMPTY
 from fairlead.api.empty import VERBS as READS
 from fairlead.api.metrics import METRICS, VERBS
 from fairlead.control.diagnosis import Check
-from fairlead.control.plane import Plane
-from fairlead.explain.index import DecisionIndex
 from fairlead.explain.sources import Sources
 from fairlead.runtime.metrics.contract import MetricSample
 from fairlead.runtime.server import (
@@ -25,14 +23,15 @@ from fairlead.runtime.server import (
     explanations,
     extensions,
     histories,
+    plane_reports,
     tenants,
     timelines,
 )
 from fairlead.runtime.server.answering import Answering
 from fairlead.runtime.server.decision_lines import decision_lines
 from fairlead.runtime.server.health import health
+from fairlead.runtime.server.plane_reports import PlaneReports
 from fairlead.runtime.server.version import git_version, version_document
-from fairlead.store.contract import Journal
 from fairlead.store.machine import Store
 from fairlead.wire.documents import Asked, Documents, Mounted
 from fairlead.wire.openapi import OpenApi
@@ -41,21 +40,20 @@ from fairlead.wire.openapi import OpenApi
 def mount_documents(
     desk: Desk,
     store: Store,
-    journal: Journal,
-    plane_now: Callable[[], Plane],
-    clock: Callable[[], float],
     answering: Answering,
     samples: Callable[[], Iterable[MetricSample]],
     checks: Callable[[], tuple[Check, ...]],
     address: str,
-    index: DecisionIndex,
+    sources: Sources,
+    reports: PlaneReports,
 ) -> Documents:
-    """`address`: where the server listens; `samples`: what /metrics tells; `checks`: whether the plane works."""
+    """`address`: where the server listens; `samples`: what /metrics tells; `checks`: whether the plane works;
+    `reports`: what planes in other processes tell."""
     virtual = [Virtual(r.group, r.version, r.plural, r.kind, r.namespaced, r.verbs) for r in REVIEWS]
     answered = [(k, VERBS) for k in METRICS] + [(k, READS) for k in EMPTY]
     virtual += [Virtual(k.group, k.version, k.plural, k.kind, k.namespaced, v) for k, v in answered]
     healthy = health(store, checks)
-    sources = Sources(store, journal, plane_now, clock, index)
+    journal = sources.journal
     tenant = tenants.any_tenant(desk.grants)
     lines = extensions.lines(journal, audit.STREAM, {"strangers": audit.STRANGERS})
     return Documents(
@@ -70,8 +68,8 @@ def mount_documents(
             "/healthz": Mounted(healthy),
             "/metrics": Mounted(extensions.metrics(samples)),
             extensions.AUDIT: Mounted(lines, tenant),
-            extensions.DECISIONS: Mounted(decision_lines(journal, index, answering), tenant),
-            extensions.QUEUES: Mounted(extensions.queues(plane_now, clock), tenant),
+            extensions.DECISIONS: Mounted(decision_lines(journal, sources.index, answering), tenant),
+            extensions.QUEUES: Mounted(extensions.queues(sources.plane_now, sources.clock), tenant),
             extensions.REVISION: Mounted(extensions.revisions(journal, store), tenant),
             histories.HISTORY: Mounted(histories.histories(store, journal, desk.catalog, answering)),
             couplings.COUPLING: Mounted(couplings.couplings(sources, answering), tenant),
@@ -93,5 +91,8 @@ def mount_documents(
                 timelines.debug_views(sources, answering), timelines.who_may_get_it(timelines.DEBUG)
             ),
         },
-        {explanations.PLAN: Asked(explanations.plans(sources, answering), tenants.who_may_create_the_pods)},
+        {
+            explanations.PLAN: Asked(explanations.plans(sources, answering), tenants.who_may_create_the_pods),
+            plane_reports.PLANES: Asked(reports.answer),
+        },
     )

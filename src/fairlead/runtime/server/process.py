@@ -32,6 +32,7 @@ from fairlead.control.placing import Placer
 from fairlead.control.plane import Plane
 from fairlead.control.roster import default_deciders, serving_deciders
 from fairlead.core.errors import OperatorError
+from fairlead.explain.sources import Sources
 from fairlead.reconcile.event_expiry import EventsKept
 from fairlead.runtime import logs
 from fairlead.runtime.clock import Clock, follow_wall_clock
@@ -61,7 +62,9 @@ from fairlead.runtime.server.mounting import mount_documents
 from fairlead.runtime.server.node_connections import NodeConnections
 from fairlead.runtime.server.own_service import ensure_own_service, own_address
 from fairlead.runtime.server.plane_driver import PlaneDriver
+from fairlead.runtime.server.plane_reports import PlaneReports
 from fairlead.runtime.server.planes import Planes
+from fairlead.runtime.server.record_counts import RecordCounts
 from fairlead.runtime.server.routes import ServerRoutes
 from fairlead.runtime.server.settings import ServeSettings
 from fairlead.runtime.server.signing import Signing
@@ -219,6 +222,16 @@ class Server:
         self._expirer.learn_all()
         expiring = asyncio.create_task(self._expirer.run())
         following_clock = asyncio.create_task(follow_wall_clock(self._clock, self._planes.stepped))
+        self._reports = PlaneReports(self._journal, self._index, self._answering, driver.submit, self._clock)
+        self._sources = Sources(
+            self._store,
+            self._journal,
+            lambda: self._planes.plane,
+            self._clock,
+            self._index,
+            self._reports.leading,
+        )
+        counting = asyncio.create_task(RecordCounts(host, self._sources).run())
         self._planes.start()
         self._monitoring.start()
         monitoring = asyncio.create_task(self._monitoring.run())
@@ -259,6 +272,7 @@ class Server:
         renewing.cancel()
         expiring.cancel()
         granting.cancel()
+        counting.cancel()
         monitoring.cancel()
         injecting.cancel()
         signing.cancel()
@@ -340,14 +354,12 @@ class Server:
         return mount_documents(
             desk=desk,
             store=self._store,
-            journal=self._journal,
-            plane_now=lambda: self._planes.plane,
-            clock=self._clock,
             answering=self._answering,
             samples=lambda: self._samples(desk, handler()),
             checks=lambda: self._planes.checks(self._planes.lags(), self._clock()),
             address=f"{self._settings.listen}:{self._settings.port}",
-            index=self._index,
+            sources=self._sources,
+            reports=self._reports,
         )
 
     def _samples(self, desk: Desk, handler: Handler) -> Iterator[MetricSample]:

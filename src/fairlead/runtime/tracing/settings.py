@@ -28,6 +28,11 @@ class TraceSettings:
     share: float = 1.0
     headers: tuple[tuple[str, str], ...] = ()
 
+    @property
+    def base(self) -> str:
+        """As `--otlp-endpoint` takes it."""
+        return self.endpoint.removesuffix(_PATH)
+
 
 def trace_settings(option: str | None, environment: Mapping[str, str], service: str) -> TraceSettings | None:
     """`option` goes before the environment. Raises UsageError with what is wrong."""

@@ -37,6 +37,7 @@ from fairlead.wire.exchange import Exchange
 #: bound: plane | writes to which a turn can be linked | the oldest are forgotten
 WRITES_REMEMBERED_MAX = 10_000
 _BILLION = 1_000_000_000
+_OPERATIONS_MAX = 10  # identities of effects that a span names
 _SERVER_FAULTS = 500
 
 
@@ -166,6 +167,34 @@ class Tracer:
         found = self._calls.get(call)
         return found.writes[0].context.traceparent if found is not None else ""
 
+    # An agent
+
+    def asking(self) -> SpanContext:
+        """An agent is about to ask the API for something: a trace of its own, which the request carries on."""
+        return self._begin(None)
+
+    def asked(self, context: SpanContext, request: Request, node: str, began: int, outcome: Outcome) -> None:
+        """It was answered. `began`: in nanoseconds since 1970."""
+        if not context.is_sampled:
+            return
+        attributes: tuple[tuple[str, Value], ...] = (
+            ("fairlead.node", node),
+            ("fairlead.verb", request.verb),
+            ("fairlead.object", _object(request) or _resource(request)),
+        )
+        trouble = _trouble(outcome)
+        self._export(
+            Span(
+                context,
+                f"agent {_title(request)}",
+                CLIENT,
+                began,
+                time.time_ns(),
+                attributes,
+                trouble=trouble,
+            )
+        )
+
     # Inside
 
     def _turn(self, line: _Line) -> None:
@@ -182,6 +211,10 @@ class Tracer:
             ("fairlead.verdict", line.verdict),
             ("fairlead.reason", line.reason),
             ("fairlead.effects", len(line.effects)),
+            (
+                "fairlead.operations",
+                " ".join(each.partition(" ")[2] for each in line.effects[:_OPERATIONS_MAX]),
+            ),
             ("fairlead.waited_seconds", line.waited),
         )
         if line.node:

@@ -42,6 +42,7 @@ from fairlead.model.views import (
     Resource,
     View,
 )
+from fairlead.model.views.objectives import OBJECTIVES
 from fairlead.model.views.runbooks import RUNBOOK_RUNS
 from fairlead.port.request import Reply, Request
 from fairlead.sim.decoded import Decoded
@@ -101,6 +102,7 @@ _TYPED: tuple[Resource[Any], ...] = (
     OVERRIDES,
     ACCESS_GRANTS,
     RUNBOOK_RUNS,
+    OBJECTIVES,
 )  # fmt: skip
 
 

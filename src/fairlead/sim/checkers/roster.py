@@ -24,6 +24,7 @@ from fairlead.sim.checkers.no_fight import NoFight
 from fairlead.sim.checkers.no_ghost import NoGhost
 from fairlead.sim.checkers.no_leftover import NoLeftover
 from fairlead.sim.checkers.no_orphan import NoOrphan
+from fairlead.sim.checkers.objectives import ObjectivesRemember
 from fairlead.sim.checkers.observed_generation import ObservedGeneration
 from fairlead.sim.checkers.one_leader import OneLeader
 from fairlead.sim.checkers.outliving import OutlivesThePlane
@@ -96,6 +97,7 @@ def all_checkers(fencing: bool = True) -> tuple[Checker, ...]:
         ScalesWithinBounds(),
         AmplificationBounded(),
         NoFlapping(),
+        ObjectivesRemember(),
         RunsKeepTheirWord(),
         CollectedJustly(),
         NoOrphan(),

@@ -233,6 +233,13 @@ SPECIMENS: tuple[Specimen, ...] = (
         ("no-flapping",),
         "keeps in memory what must survive it",
     ),
+    Specimen(
+        "past_kept_in_memory",
+        0,
+        "objectives",
+        ("objectives-remember",),
+        "keeps in memory what must survive it",
+    ),
     Specimen("grants_once_held", 0, "grants", ("grants-end",), "remembers an answer beyond its end"),
     Specimen("event_forgotten", 0, "restarts", ("writers-progress",), "takes no answer for a refusal"),
     Specimen(

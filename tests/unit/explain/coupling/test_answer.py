@@ -138,3 +138,39 @@ def policy(name: str, part: str, expression: str) -> dict[str, Any]:
             "mutations": [{"patchType": kinds[part], part: {"expression": expression}}],
         },
     }
+
+
+def written_by(asked: Asked, user: str, group: str, agent: str, **more: Any) -> None:
+    line = {
+        "time": "2027-01-15T08:00:05.000Z",
+        "user": user,
+        "groups": [group, "system:authenticated"],
+        "verb": "patch",
+        "object": {"resource": "pods", "namespace": "default", "name": "web"},
+        "code": 200,
+        "userAgent": agent,
+        **more,
+    }
+    asked.api.journal.append(Batch((), (Note(AUDIT, codec.encode(line), 0),), asked.driver.now))
+
+
+def test_requests_of_one_priority_level_wait_for_the_same_seats(asked: Asked) -> None:
+    """A plane in another process that may not impersonate as a master of all; beside it a person, and an exempt one."""
+    control = {"impersonatedUser": "system:fairlead:scheduler", "decision": "aa-1"}
+    written_by(
+        asked, "fleet", "fleets", "fairlead-control/1", **control, impersonatedGroups=["system:authenticated"]
+    )
+    written_by(asked, "eve", "people", "kubectl/1")
+    written_by(asked, "eve", "people", "kubectl/1")
+    written_by(asked, "root", "system:masters", "kubectl/1")
+    (shared,) = found(asked, "scheduler", form=API_BUDGET, sort="person")
+    assert (shared.writer, shared.writes) == ("eve", 2)
+    assert shared.resource == "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io"
+    assert shared.fields[0].startswith("seats of ")
+    assert not found(asked, "deployment", form=API_BUDGET, sort="person"), "it has asked for nothing there"
+
+
+def test_a_plane_in_the_servers_process_waits_for_no_seat(asked: Asked) -> None:
+    written_by(asked, "system:fairlead:scheduler", "system:authenticated", "fairlead")
+    written_by(asked, "eve", "people", "kubectl/1")
+    assert not found(asked, "scheduler", form=API_BUDGET, sort="person")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from fairlead.api.audit.recording import STREAM as AUDIT
 from fairlead.control.instructions import DECISIONS, TURNS
 from fairlead.core import codec
 from fairlead.core.errors import Unavailable
@@ -65,6 +66,28 @@ def test_lines_are_found_by_what_they_touch_and_by_id_the_newest_first(kept: Kep
     assert kept.index.sequences(["pods/default/c"]) == [3], "what came since is taken in when it is asked"
 
 
+def test_requests_are_found_by_what_they_named_and_by_the_decision_they_carry_out(kept: Kept) -> None:
+    target = {
+        "group": "apps",
+        "version": "v1",
+        "resource": "deployments",
+        "namespace": "default",
+        "name": "web",
+    }
+    lines = (
+        {"verb": "patch", "object": target, "decision": "aa-7"},
+        {"verb": "create", "object": {"resource": "nodes", "name": "n1"}},
+        {"verb": "list", "object": {"resource": "pods", "namespace": "default"}},
+    )
+    notes = tuple(Note(AUDIT, codec.encode(each)) for each in lines)
+    kept.journal.append(Batch((), notes, 1.0))
+    assert kept.index.sequences(["deployments.apps/default/web"], stream=AUDIT) == [1]
+    assert kept.index.sequences(["#aa-7"], stream=AUDIT) == [1]
+    assert kept.index.sequences(["nodes/n1"], stream=AUDIT) == [2]
+    assert kept.index.sequences(["pods/default"], stream=AUDIT) == [], "which names no object"
+    assert kept.index.sequences(["nodes/n1"]) == [], "each log has its own"
+
+
 def test_it_goes_on_where_it_was(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
     kept.decide("a")
     assert kept.index.sequences(["pods/default/a"]) == [1]
@@ -80,7 +103,7 @@ def test_it_goes_on_where_it_was(kept: Kept, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(LogReader, "bodies", noting)
     kept.decide("a")
     assert kept.index.sequences(["pods/default/a"]) == [2, 1]
-    assert read == [1, 0], "decisions from where it was, turns from the start: there were none"
+    assert read == [1], "decisions from where it was, and no other log"
 
 
 @pytest.mark.parametrize("wrong", ["missing", "damaged", "other"])

@@ -221,3 +221,28 @@ def test_an_address_that_is_none_is_refused_with_an_example(bad: str) -> None:
 def test_a_share_out_of_bounds_is_refused() -> None:
     with pytest.raises(UsageError, match="from 0 to 1"):
         trace_settings("http://a:1", {"OTEL_TRACES_SAMPLER_ARG": "2"}, "fairlead")
+
+
+def test_a_request_of_an_agent_is_a_trace_that_the_servers_span_goes_on(
+    tracer: Tracer, spans: list[Span]
+) -> None:
+    request = Request("patch", "", "v1", "pods", "default", "web-1", "status")
+    context = tracer.asking()
+    tracer.answered(asked(traceparent=context.traceparent.encode()), request, 200, 0.1)
+    tracer.asked(context, request, "n1", 1, Unknown("the line broke"))
+    served, sent = spans
+    assert (sent.name, sent.kind, sent.parent, sent.trouble) == (
+        "agent patch pods/status",
+        CLIENT,
+        "",
+        "unknown",
+    )
+    assert dict(sent.attributes)["fairlead.node"] == "n1"
+    assert dict(sent.attributes)["fairlead.object"] == "pods/default/web-1"
+    assert (served.context.trace_id, served.parent) == (sent.context.trace_id, sent.context.span_id)
+
+
+def test_a_turn_names_the_operations_of_its_effects(tracer: Tracer, spans: list[Span]) -> None:
+    tracer.decided(decision(1, effects=[f"Create job/u/make/{number}" for number in range(12)]))
+    named = str(dict(spans[0].attributes)["fairlead.operations"]).split()
+    assert named == [f"job/u/make/{number}" for number in range(10)]
