@@ -207,6 +207,12 @@ def _list(options: argparse.Namespace) -> int:
 
 def _stop(options: argparse.Namespace) -> int:
     with closing(connect(options.kubeconfig)) as client:
-        client.delete(f"{PATH}/{options.name}")
+        try:
+            client.delete(f"{PATH}/{options.name}")
+        except NotFound:
+            told = (
+                f"there is no ChaosExperiment {options.name!r}: `fairlead chaos list` shows those there are"
+            )
+            raise NotFound(told, kind="chaosexperiments", name=options.name) from None
     print(f"{options.name} was ended")
     return 0
