@@ -208,11 +208,12 @@ def _list(options: argparse.Namespace) -> int:
 def _stop(options: argparse.Namespace) -> int:
     with closing(connect(options.kubeconfig)) as client:
         try:
-            client.delete(f"{PATH}/{options.name}")
+            client.get(f"{PATH}/{options.name}")
         except NotFound:
             told = (
                 f"there is no ChaosExperiment {options.name!r}: `fairlead chaos list` shows those there are"
             )
             raise NotFound(told, kind="chaosexperiments", name=options.name) from None
+        client.delete(f"{PATH}/{options.name}")
     print(f"{options.name} was ended")
     return 0
