@@ -3,17 +3,30 @@
 `std20` is counted without its run without faults, which is made once; each seed of `small` has its own, and pays for it.
 
 Run: .venv/bin/python bench/sim.py [--seeds N] [--small N] [--json]
+     .venv/bin/python bench/sim.py --grown 20,1000     what a step of `std20` costs with so many nodes
+
+What a step costs is counted in calls of functions, C's included, over the steps of four minutes without faults that
+begin when the plane leads. Coming to lead is not among them: whoever does looks at everything.
 """
 
 from __future__ import annotations
 
 import argparse
+import cProfile
 import json
 import time
 from typing import Any
 
+from fairlead.sim.chance import Chance
+from fairlead.sim.faults import CALM
+from fairlead.sim.fence import raise_fence
 from fairlead.sim.generate.runner import runner_of
-from fairlead.sim.run import Runner, run_seeds
+from fairlead.sim.memory import Memory
+from fairlead.sim.run import Runner, run_seeds, stand_up
+from fairlead.sim.world import World
+from fairlead.sim.worlds import std20
+
+_LED_MS, _UNTIL_MS = 15_000, 240_000
 
 
 def measure(runner: Runner, seeds: range) -> dict[str, Any]:
@@ -34,12 +47,34 @@ def measure(runner: Runner, seeds: range) -> dict[str, Any]:
     }
 
 
+def grown(nodes: int) -> dict[str, Any]:
+    std20.NODES = nodes
+    scenario = std20.scenario()
+    backup = stand_up(scenario)
+    world = World(scenario, Chance(0), CALM, backup=backup, memory=Memory(backup.changes))
+    with raise_fence():
+        world.begin()
+        world.timeline.run_until(_LED_MS)
+        before, profile = world.timeline.ran, cProfile.Profile()
+        profile.enable()
+        world.timeline.run_until(_UNTIL_MS)
+        profile.disable()
+    steps = world.timeline.ran - before
+    calls = sum(each.callcount for each in profile.getstats())
+    return {"nodes": nodes, "steps": steps, "calls_per_step": round(calls / steps, 1)}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=20, help="of std20")
     parser.add_argument("--small", type=int, default=200, help="seeds of small worlds")
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--grown", default="", metavar="NODES,...", help="count calls for each size instead")
     options = parser.parse_args()
+    if options.grown:
+        for nodes in map(int, options.grown.split(",")):
+            print(json.dumps(grown(nodes)))
+        return
     rows = [
         measure(runner_of("std20"), range(options.seeds)),
         measure(runner_of("small"), range(options.small)),

@@ -133,6 +133,8 @@ class Underway(Generic[T, W]):
     def unpark(self) -> list[W]:
         """Those whose writes are all shown by now. Writes of those who do not wait are forgotten when they are shown,
         or they would be remembered for ever."""
+        if not self.unseen and not self._parked:
+            return []
         found = [who for who in self._parked if self.shows(who)]
         for who in found:
             del self._parked[who]

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -28,6 +29,7 @@ from fairlead.model.key import Key
 from fairlead.model.served import Served
 from fairlead.model.views import Resource, Stored, View
 
+_KEPT = 2048
 T = TypeVar("T", bound=View)
 T_co = TypeVar("T_co", bound=View, covariant=True)
 
@@ -105,12 +107,17 @@ class Decider:
 
     def wakes_on(self, resource: str, facts: int) -> tuple[Wake[Any], ...]:
         """The wakes that a change with these facts concerns."""
-        return tuple(wake for wake in self.wakes if wake.resource.name == resource and wake.when & facts)
+        return _wakes_on(self, resource, facts)
 
     def woken_by(self, event: WatchEvent[View]) -> Iterator[Key]:
         """The keys that a change wakes."""
         for wake in self.wakes_on(event.key.resource, facts_of(event.before, event.after)):
             yield from wake.keys(event)
+
+
+@lru_cache(maxsize=_KEPT)  # a resync asks for each object, and operators of flags are slow
+def _wakes_on(decider: Decider, resource: str, facts: int) -> tuple[Wake[Any], ...]:
+    return tuple(wake for wake in decider.wakes if wake.resource.name == resource and wake.when & facts)
 
 
 def key_of(resource: str, view: View) -> Key:

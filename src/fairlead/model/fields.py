@@ -80,27 +80,35 @@ class ObjectType:
 class FieldTables:
     """All object types by name.
 
-    `shapes` and `plans` are what `model/shapes.py` and `model/protobuf.py` make of a type when it is first used.
+    `shapes`, `plans` and `rules` are what `model/shapes.py`, `model/protobuf.py` and `model/apply/rules.py` make of a
+    type when it is first used.
     Types of custom kinds come and go; their names hold a "/" and never meet those of the tables.
     """
 
-    __slots__ = ("_shared", "custom_shapes", "plans", "shapes", "types")
+    __slots__ = ("_shared", "custom_shapes", "plans", "rules", "shapes", "trunk", "types")
 
-    def __init__(self, types: Mapping[str, ObjectType]) -> None:
+    def __init__(self, types: Mapping[str, ObjectType], trunk: FieldTables | None = None) -> None:
+        """`trunk`: of what this is a branch."""
         self.types = dict(types)
+        self.trunk: FieldTables = trunk.trunk if trunk is not None else self
         # (apiVersion, kind) -> name, of those whose name clients use for several types.
-        self._shared = {
-            ("/".join(each.package.split(".")[-2:]), each.published): each.name
-            for each in self.types.values()
-            if each.published
-        }
+        self._shared: dict[tuple[str, str], str] = (
+            trunk._shared
+            if trunk is not None
+            else {
+                ("/".join(each.package.split(".")[-2:]), each.published): each.name
+                for each in self.types.values()
+                if each.published
+            }
+        )
         self.shapes: dict[str, type[Struct]] = {}
         self.custom_shapes: dict[str, type[Struct]] = {}
         self.plans: dict[str, dict[int, Any]] = {}
+        self.rules: Any = None  # of a trunk
 
     def branch(self) -> FieldTables:
         """The same tables for one server, which may add types of its own; what is made of the others is shared."""
-        found = FieldTables(self.types)
+        found = FieldTables(self.types, self)
         found.shapes, found.plans = self.shapes, self.plans
         return found
 

@@ -72,7 +72,7 @@ class Stream:
         self.label, self.actor = label, actor
         self.nth = 0
         self._log, self._calm, self._bend = chance.choices, chance.calm, chance.bend
-        self._forced = chance.forced_in(label, actor)
+        self._forced = chance.forced_in(label, actor) if chance.is_forced else _NOTHING
         self._seed = chance.seed
         self._start = _NOT_YET  # most streams are never drawn from
 
@@ -124,6 +124,10 @@ class FaultStream(Stream):
 
     def happens(self, probability: float) -> bool:
         """Whether this fault fires now; counted under its label if it does."""
+        if probability <= 0.0 and not self._forced:  # most cannot
+            if not self._chance.over:
+                self.nth += 1
+            return False
         if not self._decide(probability, 2):
             return False
         self._chance.count(self.label, self.actor)
@@ -131,7 +135,9 @@ class FaultStream(Stream):
 
     def pick(self, weights: tuple[tuple[str, float], ...]) -> str:
         """Which of several faults fires now, each with its own probability; "" if none does."""
-        value = self._decide(sum(weight for _, weight in weights), 1 + len(weights), weights)
+        if self._chance.over:
+            return ""
+        value = self._decide(sum([weight for _, weight in weights]), 1 + len(weights), weights)
         if not value:
             return ""
         name = weights[value - 1][0]
@@ -195,6 +201,7 @@ class Chance:
         "calm",
         "choices",
         "fired",
+        "is_forced",
         "on_fault",
         "over",
         "places",
@@ -225,6 +232,7 @@ class Chance:
         self._forced: dict[tuple[str, str], dict[int, int]] = {}
         for (label, actor, nth), value in (forced or {}).items():
             self._forced.setdefault((label, actor), {})[nth] = value
+        self.is_forced = bool(self._forced)
         self._order = Stream(self, _ORDER, "")
         self._order_ms = -1
         self._order_forced = any(label == _ORDER for label, _ in self._forced)
@@ -271,6 +279,12 @@ class Chance:
     def end_faults(self) -> None:
         """From now on everything goes as it should."""
         self.over = True
+
+    def forget_streams(self) -> None:
+        """Nothing is drawn any more; what was chosen stays known."""
+        for streams in (self._streams, self._faults, self._details):
+            streams.clear()
+        self.on_fault, self.step = None, _no_step
 
     def count(self, fault: str, actor: str = "") -> None:
         """It fires now, drawn here or scripted by a scenario."""

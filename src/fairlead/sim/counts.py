@@ -22,6 +22,7 @@ class CountedWrites:
     """Looks on as checkers do, and judges nothing."""
 
     name = "counted-writes"
+    sees = frozenset(_COUNTED)
     outlives_loss = True
 
     def __init__(self) -> None:

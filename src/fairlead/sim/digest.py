@@ -61,3 +61,15 @@ class Digest:
         self._gathered.append(b"" if self._gathered else b"\0")
         self._hash.update(b"\0".join(self._gathered))
         self._gathered.clear()
+
+
+class NoDigest(Digest):
+    """Of a run that is not compared with another to the byte."""
+
+    __slots__ = ()
+
+    def add(self, kind: bytes, actor: str, text: str = "", data: bytes = b"") -> None:
+        """Nothing is kept."""
+
+    def add_choices(self, choices: Sequence[tuple[str, str, int, int, int, bool]]) -> None:
+        """Nothing is kept."""

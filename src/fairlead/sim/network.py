@@ -28,6 +28,7 @@ _STALE_MS_MAX = 20_000
 
 Tell = Callable[..., None]  # one or several mirrored.Event: what arrives together
 Clock = Callable[[], float]
+_Chances = tuple[Stream, FaultStream, Stream, FaultStream, FaultStream, FaultStream]  # of a watch
 
 
 @dataclass(slots=True, eq=False)
@@ -55,16 +56,19 @@ class Link(CallLink):
         self._progress_delay = chance.stream("progress.delay", name)
         self._follows: dict[Subscription, _Follow] = {}
         self._asked: set[str] = set()  # whose progress will be told next
+        # By resource, since they are asked for again and again.
+        self._of_lists: dict[str, tuple[Stream, FaultStream, FaultStream, FaultStream]] = {}
+        self._of_watches: dict[str, tuple[Stream, _Chances]] = {}
         self.expired = 0
 
     def list(self, resource: str, attempt: int, tell: Tell, clock: Clock) -> None:
-        delay = 1 + self._chance.stream("list.delay", f"{self.name} {resource}").choose(4 * DELAYS_MS)
+        delay = 1 + self._list_chances(resource)[0].choose(4 * DELAYS_MS)
         self._timeline.after(delay, self._list, resource, attempt, tell, clock)
 
     def _list(self, resource: str, attempt: int, tell: Tell, clock: Clock) -> None:
         server = self._server
         lost = self._timeline.ms < self._unheard_until(resource) or not server.up
-        unlucky = self._chance.faults("list_lost", f"{self.name} {resource}").happens(self.faults.list_lost)
+        unlucky = self._list_chances(resource)[1].happens(self.faults.list_lost)
         if lost or unlucky:
             self._timeline.after(
                 1000, lambda: tell(mirrored.ListFailed("no answer in time", clock(), attempt))
@@ -74,33 +78,47 @@ class Link(CallLink):
         tell(mirrored.Listed(revision, entries, clock(), attempt))
 
     def _listed(self, resource: str) -> tuple[tuple[Entry, ...], int]:
-        chance, actor, faults = self._chance, f"{self.name} {resource}", self.faults
+        _, _, stale, reordered = self._list_chances(resource)
         since = self._timeline.ms
-        if chance.faults("list_stale", actor).happens(faults.list_stale):
-            since -= 500 + chance.stream("list.stale", actor).choose(_STALE_MS_MAX)
+        if stale.happens(self.faults.list_stale):
+            since -= 500 + self._chance.stream("list.stale", stale.actor).choose(_STALE_MS_MAX)
         revision = self._server.revision_at(since, resource)
         entries = self._entries(resource, revision)
-        if chance.faults("list_reordered", actor).happens(faults.list_reordered) and entries:
-            first = chance.stream("list.first", actor).choose(len(entries))
+        if reordered.happens(self.faults.list_reordered) and entries:
+            first = self._chance.stream("list.first", reordered.actor).choose(len(entries))
             entries = (*entries[first:][::-1], *entries[:first])
         return entries, revision
 
-    def _watch_chances(
-        self, resource: str
-    ) -> tuple[Stream, FaultStream, Stream, FaultStream, FaultStream, FaultStream]:
-        chance, actor = self._chance, f"{self.name} {resource}"
-        lags = chance.faults("watch_lag", actor)
-        return (
-            chance.stream("watch.delay", actor),
-            lags,
-            chance.details("watch.lag", lags),
-            chance.faults("watch_broken", actor),
-            chance.faults("watch_expired", actor),
-            chance.faults("watch_repeated", actor),
-        )
+    def _list_chances(self, resource: str) -> tuple[Stream, FaultStream, FaultStream, FaultStream]:
+        found = self._of_lists.get(resource)
+        if found is None:
+            chance, actor = self._chance, f"{self.name} {resource}"
+            found = self._of_lists[resource] = (
+                chance.stream("list.delay", actor),
+                chance.faults("list_lost", actor),
+                chance.faults("list_stale", actor),
+                chance.faults("list_reordered", actor),
+            )
+        return found
+
+    def _watch_chances(self, resource: str) -> tuple[Stream, _Chances]:
+        found = self._of_watches.get(resource)
+        if found is None:
+            chance, actor = self._chance, f"{self.name} {resource}"
+            lags = chance.faults("watch_lag", actor)
+            of_a_watch = (
+                chance.stream("watch.delay", actor),
+                lags,
+                chance.details("watch.lag", lags),
+                chance.faults("watch_broken", actor),
+                chance.faults("watch_expired", actor),
+                chance.faults("watch_repeated", actor),
+            )
+            found = self._of_watches[resource] = (chance.stream("follow.delay", actor), of_a_watch)
+        return found
 
     def follow(self, resource: str, since: int, attempt: int, tell: Tell, clock: Clock) -> None:
-        delay = 1 + self._chance.stream("follow.delay", f"{self.name} {resource}").choose(DELAYS_MS)
+        delay = 1 + self._watch_chances(resource)[0].choose(DELAYS_MS)
         self._timeline.after(delay, self._follow, resource, since, attempt, tell, clock)
 
     def _follow(self, resource: str, since: int, attempt: int, tell: Tell, clock: Clock) -> None:
@@ -118,7 +136,7 @@ class Link(CallLink):
             tell(mirrored.Broke(str(error), clock(), attempt))
             return
         server.watched(since)
-        self._follows[subscription] = _Follow(attempt, tell, clock, *self._watch_chances(resource))
+        self._follows[subscription] = _Follow(attempt, tell, clock, *self._watch_chances(resource)[1])
         if subscription.ready:
             self.wake(subscription)
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from fairlead.agent.hollow.decider import hollow_decider
@@ -58,7 +59,7 @@ def default_parts(
     *more: Callable[[], Decider], deciders: Callable[[], tuple[Decider, ...]] | None = None
 ) -> Parts:
     """`more`: controllers of the world's own; `deciders`: the others, if they are not those of production."""
-    usual = deciders or (lambda: default_deciders(_KINDS))
+    usual = deciders or _usual_deciders
     return {
         "deciders": lambda: (*usual(), *(make() for make in more)),
         "plane": Plane,
@@ -70,6 +71,12 @@ def default_parts(
         "agent": Agent,
         "link": Link,
     }
+
+
+@cache
+def _usual_deciders() -> tuple[Decider, ...]:
+    """Where there are no custom kinds they keep nothing, so all planes may have the same ones."""
+    return default_deciders(_KINDS)
 
 
 def load_plant(path: str) -> Plant:

@@ -60,6 +60,11 @@ class Timeline:
         yield from ((act, arguments) for act, arguments, _ in self._ready)
         yield from ((act, arguments) for _, _, act, arguments, _ in self._heap)
 
+    def clear(self) -> None:
+        """Nothing happens any more."""
+        self._ready.clear()
+        self._heap.clear()
+
     def run_until(self, ms: int) -> None:
         """Run all there is up to this moment; then it is this moment."""
         ready, heap, order = self._ready, self._heap, self._chance.order

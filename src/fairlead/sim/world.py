@@ -31,7 +31,7 @@ from fairlead.sim.checkers.quiet import Retold
 from fairlead.sim.checkers.roster import all_checkers, process_checkers
 from fairlead.sim.counts import CountedWrites, Counts
 from fairlead.sim.decoded import Decoded
-from fairlead.sim.digest import Digest
+from fairlead.sim.digest import Digest, NoDigest
 from fairlead.sim.faults import CALM, Faults
 from fairlead.sim.fence import Trespass
 from fairlead.sim.incidents.disk import DiskMishaps
@@ -99,13 +99,15 @@ class World:
         epoch: int = EPOCH,
         memory: Memory | None = None,
         stop_seconds: float | None = None,
+        compared: bool = True,
     ) -> None:
-        """`stop_seconds`: the run is looked at no further than this, which must be before faults end."""
+        """`stop_seconds`: the run is looked at no further than this, which must be before faults end. `compared`: its
+        digest is of interest."""
         self.scenario = scenario
         self._stop_seconds = stop_seconds
         self.chance = chance
         self.timeline = Timeline(chance, epoch)
-        self.digest = Digest(self.timeline, trail)
+        self.digest = Digest(self.timeline, trail) if compared else NoDigest(self.timeline)
         chance.on_fault = self._fault
         chance.step = self.timeline.last_step
         memory = memory or Memory()
@@ -203,7 +205,7 @@ class World:
     def run(self) -> Run:
         violation = None
         try:
-            self._begin()
+            self.begin()
             self._go()
         except Violation as broken:
             violation = broken
@@ -231,7 +233,8 @@ class World:
             trail=self.digest.trail,
         )
 
-    def _begin(self) -> None:
+    def begin(self) -> None:
+        """Put what is going to happen on the timeline; `run` does, and goes through it."""
         for name in (*_NAMESPACES, NODE_LEASES) if self.agents else _NAMESPACES:
             body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
             self.people.ask(Request("create", "", "v1", "namespaces", body=codec.encode(body)), counts=False)

@@ -394,7 +394,6 @@ def test_only_where_nothing_judges_premises_a_count_that_sank_counts_for_a_while
 ) -> None:
     story = Story()
     story.observed._checkers = ()
-    story.observed._saw = ()
     story.observed.add(LiveChildren(lag))
     story.commit("replicasets.apps", replicaset(2))
     story.commit("pods", pod("a"))

@@ -152,15 +152,22 @@ ANY = Rule(Mode.ANY, strict=True)
 class Rules:
     """The rules of all types, one per table."""
 
-    __slots__ = ("_enough", "_found", "tables")
+    __slots__ = ("_built_in", "_enough", "_found", "tables")
 
     def __init__(self, tables: FieldTables) -> None:
         self.tables = tables
+        self._built_in: Rules | None = None  # of the types that all servers share
+        if tables.trunk is not tables:
+            if tables.trunk.rules is None:
+                tables.trunk.rules = Rules(tables.trunk)
+            self._built_in = tables.trunk.rules
         self._found: dict[str, Rule] = {}
         self._enough = _RULES_MIN
 
     def of(self, type_name: str) -> Rule:
         """The rule of an object of this type. One that was replaced in the tables gets a rule of its own."""
+        if self._built_in is not None and "/" not in type_name:
+            return self._built_in.of(type_name)
         found = self._found.get(type_name)
         known = self.tables[type_name]
         if found is None or found.members.type is not known:

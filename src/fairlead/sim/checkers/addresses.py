@@ -14,6 +14,7 @@ from fairlead.sim.violation import Violation
 
 class OneAddress:
     name = "one-address"
+    sees = frozenset({NODES.name, SERVICES.name})
 
     def __init__(self) -> None:
         self._holders: dict[str, Key] = {}  # what only one may have -> who has it

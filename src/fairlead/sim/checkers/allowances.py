@@ -23,6 +23,7 @@ _MISSED_SHARE = 0.375
 
 class FreshAllowance:
     name = "fresh-allowance"
+    sees = frozenset({LEASES.name, *Guarded.sees})
 
     def __init__(self) -> None:
         self._guarded = Guarded()

@@ -32,6 +32,7 @@ class _Scaling:
     """What the checkers of autoscalers share: autoscalers by the Deployment that they scale."""
 
     name = ""
+    sees = frozenset({AUTOSCALERS.name, PLANE_SETTINGS.name, DEPLOYMENTS.name})
 
     def __init__(self) -> None:
         self._scalers: dict[Key, Any] = {}
@@ -74,6 +75,7 @@ class ScalesWithinBounds(_Scaling):
 
 class AmplificationBounded(_Scaling):
     name = "amplification-bounded"
+    sees = frozenset({*_Scaling.sees, PODS.name, REPLICASETS.name})
 
     def __init__(self) -> None:
         super().__init__()

@@ -46,6 +46,7 @@ class _Deployment:
 
 class Availability:
     name = "availability"
+    sees = frozenset({PODS.name, DEPLOYMENTS.name, REPLICASETS.name})
 
     def __init__(self) -> None:
         self._deployments: dict[str, _Deployment] = {}  # by uid

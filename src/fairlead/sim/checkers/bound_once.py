@@ -9,6 +9,7 @@ from fairlead.sim.violation import Violation
 
 class BoundOnce:
     name = "bound-once"
+    sees = frozenset({PODS.name})
 
     def saw(self, sight: Sight) -> None:
         if sight.key.resource != PODS.name or sight.before is None:

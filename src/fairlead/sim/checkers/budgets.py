@@ -18,6 +18,8 @@ _SCALED = (REPLICASETS.name, STATEFULSETS.name)
 
 
 class Guarded:
+    sees = frozenset({PODS.name, BUDGETS.name, *_SCALED})
+
     def __init__(self) -> None:
         self.budgets: dict[Key, Any] = {}
         self.pods: dict[Key, Any] = {}

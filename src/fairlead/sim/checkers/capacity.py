@@ -6,7 +6,7 @@ not told what it has, is not judged.
 
 from __future__ import annotations
 
-from fairlead.model.views import NODES
+from fairlead.model.views import NODES, PODS
 from fairlead.sim.checkers.contract import CommittedObjects, Sight
 from fairlead.sim.checkers.room import Amounts, Bound, describe_excess, parse_amounts
 from fairlead.sim.violation import Violation
@@ -14,6 +14,7 @@ from fairlead.sim.violation import Violation
 
 class Capacity:
     name = "capacity"
+    sees = frozenset({NODES.name, PODS.name})
 
     def __init__(self) -> None:
         self._bound = Bound()

@@ -21,6 +21,7 @@ _RENEWED_SECONDS = 60.0
 
 class SlotsRunOnce:
     name = "slots-run-once"
+    sees = frozenset({JOBS.name})
 
     def __init__(self) -> None:
         self._jobs: dict[tuple[str, str], str] = {}  # CronJob and instant -> uid
@@ -41,6 +42,7 @@ class SlotsRunOnce:
 
 class EventsFlow:
     name = "events-flow"
+    sees = frozenset({"events", PODS.name})
 
     def __init__(self) -> None:
         self._untold: list[float] = []  # when pods were bound since an Event was last written
@@ -66,6 +68,7 @@ def _is_binding(sight: Sight) -> bool:
 
 class LedAtRest:
     name = "led-at-rest"
+    sees = frozenset({LEASES.name})
 
     def __init__(self) -> None:
         self._renewed_at: float | None = None

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any, Protocol, runtime_checkable
 
 import msgspec
@@ -146,6 +147,17 @@ class Checker(Protocol):
     def quiesced(self, objects: CommittedObjects, seconds: float) -> None: ...
 
 
+def is_shown(checker: type[Checker], resource: str) -> bool:
+    """Whether it is to see changes of this resource. One that says nothing (`sees`) sees all there is."""
+    sees: frozenset[str] | None = getattr(checker, "sees", None)
+    return sees is None or resource in sees
+
+
+@lru_cache(maxsize=1024)  # of every world the same
+def _places(checkers: tuple[type[Checker], ...], resource: str) -> tuple[int, ...]:
+    return tuple(place for place, each in enumerate(checkers) if is_shown(each, resource))
+
+
 @runtime_checkable
 class Decays(Checker, Protocol):
     """A checker that is told which objects decay."""
@@ -204,16 +216,16 @@ class Observed:
         self._decoders = {each.name: decoded.decoder(each.type) for each in _TYPED}
         self._decode_any = decoded.decoder(Anything)
         self.objects = CommittedObjects()
-        self._checkers: tuple[Checker, ...] = ()
-        self._saw: tuple[Callable[[Sight], None], ...] = ()
-        self._hear: tuple[Hears, ...] = ()
-        for checker in checkers:
-            self.add(checker)
+        self._saw: dict[
+            str, tuple[Callable[[Sight], None], ...]
+        ] = {}  # by resource, whom to show its changes
+        self._checkers = tuple(checkers)
+        self._hear = tuple(each for each in checkers if isinstance(each, Hears))
 
     def add(self, checker: Checker) -> None:
         """From now on this one looks on as well."""
         self._checkers += (checker,)
-        self._saw += (checker.saw,)
+        self._saw.clear()
         if isinstance(checker, Hears):
             self._hear += (checker,)
 
@@ -233,7 +245,7 @@ class Observed:
         """The newest changes were lost, and this is all there is: what was seen of them is forgotten. But revisions
         go on: whoever judges those has seen them."""
         lasting = tuple(each for each in self._checkers if isinstance(each, Lasts))
-        self.objects, self._checkers, self._saw, self._hear = CommittedObjects(), (), (), ()
+        self.objects, self._checkers, self._saw, self._hear = CommittedObjects(), (), {}, ()
         for checker in fresh:
             if not isinstance(checker, Lasts):
                 self.add(checker)
@@ -263,8 +275,13 @@ class Observed:
                 origin=origins.get(entry.revision, ""),
                 seconds=seconds,
             )
-            for saw in self._saw:
+            for saw in self._saw.get(key.resource) or self._shown(key.resource):
                 saw(sight)
+
+    def _shown(self, resource: str) -> tuple[Callable[[Sight], None], ...]:
+        places = _places(tuple(map(type, self._checkers)), resource)
+        found = self._saw[resource] = tuple(self._checkers[place].saw for place in places)
+        return found
 
     def quiesced(self, seconds: float) -> None:
         for checker in self._checkers:

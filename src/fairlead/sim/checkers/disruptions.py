@@ -14,6 +14,7 @@ from fairlead.sim.violation import Violation
 
 class DisruptionsInFlight:
     name = "disruptions-in-flight"
+    sees = Guarded.sees
 
     def __init__(self) -> None:
         self._guarded = Guarded()

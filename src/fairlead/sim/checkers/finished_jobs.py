@@ -15,6 +15,7 @@ from fairlead.sim.violation import Violation
 
 class FinishedJobs:
     name = "finished-jobs"
+    sees = frozenset({JOBS.name, PODS.name})
 
     def __init__(self, lag_seconds: float = 0.0) -> None:
         self._lag_seconds = lag_seconds

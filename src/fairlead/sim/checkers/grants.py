@@ -18,6 +18,7 @@ _RESOURCE = KIND.resource
 
 class GrantsEnd:
     name = "grants-end"
+    sees = frozenset({_RESOURCE, "configmaps"})
 
     def __init__(self) -> None:
         self._grants: dict[str, AccessGrant] = {}

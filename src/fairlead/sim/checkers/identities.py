@@ -16,6 +16,7 @@ from fairlead.sim.violation import Violation
 
 class OneIdentity:
     name = "one-identity"
+    sees = frozenset({REPLICASETS.name, PODS.name})
 
     def __init__(self, lag_seconds: float = 0.0) -> None:
         """`lag_seconds`: 0 where the API judges premises, and so refuses what the set outlived."""

@@ -35,6 +35,7 @@ class _Set:
 
 class JustifiedDeletes:
     name = "justified-deletes"
+    sees = frozenset({REPLICASETS.name, PODS.name, NAMESPACES})
 
     def __init__(self) -> None:
         self._sets: dict[str, _Set] = {}  # by uid

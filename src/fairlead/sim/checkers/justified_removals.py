@@ -30,6 +30,7 @@ _OVER = frozenset({"Complete", "Failed", "SuccessCriteriaMet", "FailureTarget", 
 
 class JustifiedRemovals:
     name = "justified-removals"
+    sees = frozenset({*_OWNERS, PODS.name, NODES.name})
 
     def __init__(self, lag_seconds: float = 0.0) -> None:
         self._lag_seconds = lag_seconds

@@ -30,6 +30,7 @@ class _Term(NamedTuple):
 
 class LeasesRunOut:
     name = "leases-run-out"
+    sees = frozenset({LEASES.name})
 
     def __init__(self) -> None:
         self._terms: dict[Key, _Term] = {}

@@ -54,6 +54,7 @@ class _Owner:
 
 class LiveChildren:
     name = "live-children"
+    sees = frozenset({PODS.name, REPLICASETS.name, STATEFULSETS.name, JOBS.name, DEPLOYMENTS.name})
 
     def __init__(self, lag_seconds: float = 0.0) -> None:
         self._lag_seconds = lag_seconds

@@ -17,6 +17,7 @@ _KINDS = frozenset(_OWNERS.values())
 
 class NoGhost:
     name = "no-ghost"
+    sees = frozenset({*_OWNERS, PODS.name})
 
     def __init__(self, lag_seconds: float = 0.0) -> None:
         self._there: set[str] = set()  # uids of owners

@@ -14,6 +14,7 @@ from fairlead.sim.violation import Violation
 
 class NoLeftover:
     name = "no-leftover"
+    sees: frozenset[str] = frozenset()
 
     def saw(self, sight: Sight) -> None:
         """Leftovers are allowed on the way: they have their time."""

@@ -8,6 +8,7 @@ from fairlead.sim.violation import Violation
 
 class NoOrphan:
     name = "no-orphan"
+    sees: frozenset[str] = frozenset()
 
     def saw(self, sight: Sight) -> None:
         """Orphans are allowed on the way: their collection takes time."""

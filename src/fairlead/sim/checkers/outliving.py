@@ -18,6 +18,7 @@ from fairlead.sim.violation import Violation
 
 class OutlivesThePlane:
     name = "outlives-the-plane"
+    sees = frozenset({PODS.name})
 
     def __init__(self) -> None:
         self._pods: dict[str, Any] = {}  # uid -> the newest that was committed

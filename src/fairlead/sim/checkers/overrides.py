@@ -46,6 +46,9 @@ _CLOCK_SECONDS = 2.0  # times are told in whole seconds, and a plan waits for it
 
 class OverridesAreKept:
     name = "overrides-are-kept"
+    sees = frozenset(
+        {OVERRIDES.name, NODES.name, DEPLOYMENTS.name, PODS.name, REPLICASETS.name, RESERVATIONS.name}
+    )
 
     def __init__(self) -> None:
         self._overrides: dict[Key, SchedulerOverride] = {}

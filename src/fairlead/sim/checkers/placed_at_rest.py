@@ -17,6 +17,7 @@ from fairlead.sim.violation import Violation
 
 class PlacedAtRest:
     name = "placed-at-rest"
+    sees: frozenset[str] = frozenset()
 
     def saw(self, sight: Sight) -> None:
         """Says nothing about the way to rest."""

@@ -20,6 +20,7 @@ _SETTLING_SECONDS = 5.0
 
 class PoliciesAreFollowed:
     name = "policies-are-followed"
+    sees = frozenset({_POLICIES, _BINDINGS, "pods"})
 
     def __init__(self) -> None:
         self._sets: dict[str, tuple[str, str]] = {}  # by policy: key and value of the label

@@ -25,6 +25,7 @@ _CLOCK_SECONDS = 2.0  # times are told in whole seconds, and a plan waits for it
 
 class PreemptionEnds:
     name = "preemption-ends"
+    sees = frozenset({OVERRIDES.name, PODS.name})
 
     def __init__(self, lag_seconds: float = 0.0) -> None:
         self._lag_seconds = lag_seconds

@@ -20,6 +20,7 @@ class AtMostOne:
     """A place is a StatefulSet's ordinal, which one may have; or a ReplicaSet, which as many may have as it wants."""
 
     name = "at-most-one"
+    sees = frozenset({REPLICASETS.name, PODS.name})
 
     def __init__(self) -> None:
         self._place_of: dict[str, str] = {}  # uid of a pod -> its place
@@ -62,6 +63,7 @@ class AtMostOne:
 
 class RunsOnce:
     name = "runs-once"
+    sees: frozenset[str] = frozenset()
 
     def __init__(self) -> None:
         self._begun: dict[tuple[str, str, int], ProcessRun] = {}
@@ -88,6 +90,7 @@ class RunsOnce:
 
 class TruthfulAtRest:
     name = "truthful-at-rest"
+    sees: frozenset[str] = frozenset()
 
     def __init__(self) -> None:
         self._running: dict[ProcessRun, None] = {}

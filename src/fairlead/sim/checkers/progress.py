@@ -19,6 +19,7 @@ _WAY = ("admitted", "queued", "scheduled", "bound", "starting", "ready", "servin
 
 class TruthfulProgress:
     name = "truthful-progress"
+    sees = frozenset(_WORKLOADS)
 
     def saw(self, sight: Sight) -> None:
         if sight.key.resource not in _WORKLOADS or sight.after is None:

@@ -24,6 +24,7 @@ _PLAIN = frozenset(
 
 class QuotaIsTheSum:
     name = "quota-is-the-sum"
+    sees: frozenset[str] = frozenset()
 
     def saw(self, sight: Sight) -> None:
         """On the way a status may be behind: what is used is judged as it is committed (`quotas.py`)."""

@@ -36,6 +36,7 @@ def keeps_quota(pod: Any, *given: str) -> bool:
 
 class QuotaKept:
     name = "quota-kept"
+    sees = frozenset({PLACEMENT_QUOTAS.name, NODES.name, PODS.name})
 
     def __init__(self) -> None:
         self._quotas: dict[Key, Any] = {}
@@ -106,6 +107,7 @@ class QuotaKept:
 
 class ResourceQuotaKept:
     name = "resource-quota-kept"
+    sees = frozenset({RESOURCE_QUOTAS.name, PODS.name})
 
     def __init__(self) -> None:
         self._limits: dict[Key, int] = {}

@@ -30,6 +30,7 @@ _REPLACED_SECONDS = 90.0
 
 class ReleasesKeepLimits:
     name = "releases-keep-limits"
+    sees = frozenset({EVIDENCE_POLICIES.name, NODES.name, PODS.name})
 
     def __init__(self) -> None:
         self._policy: Any = None
@@ -78,6 +79,7 @@ class ReplacementsFollowReleases:
     """A replacement is made only for a pod whose release is committed, and once."""
 
     name = "replacements-follow-releases"
+    sees = frozenset({PODS.name})
 
     def __init__(self) -> None:
         self._released: dict[str, bool] = {}  # uid -> whether it is
@@ -155,6 +157,7 @@ class OriginalsAreKept:
     """A pod whose node is back is deleted only for a replacement that runs, as far as its owner misses one."""
 
     name = "originals-kept"
+    sees = frozenset({REPLICASETS.name, PODS.name})
 
     def __init__(self) -> None:
         self._pods: dict[str, dict[Key, Any]] = {}  # uid of an owner -> its pods

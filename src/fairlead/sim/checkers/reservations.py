@@ -12,6 +12,7 @@ ACTIVE = ("Active", "Allocated")
 
 class OneReservation:
     name = "one-reservation"
+    sees = frozenset({RESERVATIONS.name})
 
     def __init__(self) -> None:
         self._active: dict[tuple[str, str], set[Key]] = {}

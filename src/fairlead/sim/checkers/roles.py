@@ -13,6 +13,7 @@ from fairlead.sim.violation import Violation
 
 class RolesAreGathered:
     name = "roles-are-gathered"
+    sees: frozenset[str] = frozenset()
 
     def saw(self, sight: Sight) -> None:
         """Says nothing about the way to rest."""

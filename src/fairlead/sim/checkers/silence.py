@@ -42,6 +42,7 @@ class _Renewals:
 
 class SilenceIsReal:
     name = "silence-is-real"
+    sees = frozenset({LEASES.name, PODS.name, NODES.name, EVIDENCE_POLICIES.name})
 
     def __init__(self) -> None:
         self._renewals = _Renewals()
@@ -83,6 +84,7 @@ class SilenceIsReal:
 
 class EndsInTime:
     name = "ends-in-time"
+    sees = frozenset({LEASES.name, PODS.name})
 
     def __init__(self) -> None:
         self._renewals = _Renewals()

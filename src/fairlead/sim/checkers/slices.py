@@ -19,6 +19,7 @@ _Told = tuple[bool, bool, bool]  # ready, serving, terminating
 
 class SlicesAtRest:
     name = "slices-at-rest"
+    sees: frozenset[str] = frozenset()
 
     def saw(self, sight: Sight) -> None:
         """Says nothing about the way to rest."""

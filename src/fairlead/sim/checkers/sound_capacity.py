@@ -53,6 +53,7 @@ class _Deployment:
 
 class SoundCapacity:
     name = "sound-capacity"
+    sees = frozenset({PODS.name, NODES.name, REPLICASETS.name, DEPLOYMENTS.name})
 
     def __init__(self) -> None:
         self._lost: set[str] = set()  # nodes

@@ -12,6 +12,7 @@ _FRESH_SECONDS = 15.0
 
 class NoStrandedMarks:
     name = "no-stranded-marks"
+    sees = frozenset({LEASES.name})
 
     def __init__(self) -> None:
         self._renewed: dict[str, float] = {}

@@ -21,6 +21,7 @@ Json = dict[str, Any]
 
 class TemplatesReachPods:
     name = "templates-reach-pods"
+    sees: frozenset[str] = frozenset()
 
     def saw(self, sight: Sight) -> None:
         """On the way pods of several templates are there."""

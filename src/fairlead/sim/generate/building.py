@@ -112,8 +112,16 @@ def deciders_for(kinds: frozenset[str]) -> Callable[[], tuple[Decider, ...]]:
 
 
 def _deciders(kinds: frozenset[str]) -> tuple[Decider, ...]:
+    """They keep nothing, so all planes may have the same ones; but where there are custom kinds, a list of those."""
+    return _made(kinds) if DEFINITIONS in kinds else _made_once(kinds)
+
+
+def _made(kinds: frozenset[str]) -> tuple[Decider, ...]:
     catalog = Catalog(kind for kind in CATALOG if kind.resource in kinds)
     return tuple(each for each in default_deciders(catalog) if not kinds.isdisjoint(about(each)))
+
+
+_made_once = lru_cache(maxsize=128)(_made)
 
 
 def about(decider: Decider) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from fairlead.control.leadership import LeadershipSettings
 from fairlead.sim.chance import Chance
 from fairlead.sim.endstate import EndState
 from fairlead.sim.faults import Faults
@@ -21,6 +22,8 @@ from fairlead.sim.run import Runner
 from fairlead.sim.scenario import Scenario
 from fairlead.sim.world import Run
 from fairlead.sim.worlds.roster import WORLDS
+
+_SELDOM = LeadershipSettings(duration_seconds=100.0, renew_seconds=40.0, retry_seconds=30.0)
 
 
 def world_names() -> tuple[str, ...]:
@@ -63,5 +66,9 @@ def runner_of(world: str, plant: str = "") -> Runner:
 
 
 def calm(scenario: Scenario) -> Scenario:
-    """What comes to the same as soon as people have done what they do."""
-    return replace(scenario, planes=1, older=None, faults_until_seconds=0.0, rest_seconds=0.0)
+    """What comes to the same as soon as people have done what they do. A plane that leads alone need not say so every
+    few seconds."""
+    leadership = scenario.leadership if not scenario.capabilities.fencing else _SELDOM
+    return replace(
+        scenario, planes=1, older=None, faults_until_seconds=0.0, rest_seconds=0.0, leadership=leadership
+    )

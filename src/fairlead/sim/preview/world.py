@@ -35,7 +35,7 @@ from fairlead.sim.backup import Backup
 from fairlead.sim.calls import Heard
 from fairlead.sim.chance import Chance
 from fairlead.sim.decoded import Decoded
-from fairlead.sim.digest import Digest
+from fairlead.sim.digest import Digest, NoDigest
 from fairlead.sim.memory import Memory
 from fairlead.sim.network import Link
 from fairlead.sim.preview.cast import absent_from, cast_of, kinds_present
@@ -84,7 +84,7 @@ class PreviewWorld:
         self.absent = absent_from(kinds)  # controllers by name
         self.timeline = Timeline(chance, epoch)
         self.commits: list[Commit] = []
-        self._digest = _NoDigest(self.timeline)
+        self._digest = NoDigest(self.timeline)
         self._user = user or User(PERSON, groups=(MASTERS, "system:authenticated"))
         self._last_ms = 0
         self.asking = 0  # what was asked for and not answered yet, or not taken yet
@@ -274,15 +274,6 @@ class _QuietPlane(PlaneProcess):
         replies, self._replies = self._replies, []
         now = self.now
         return Answers(tuple(Replied(call, outcome, now, self._draw()) for call, outcome in replies))
-
-
-class _NoDigest(Digest):
-    """Of a run that is not compared with another to the byte."""
-
-    __slots__ = ()
-
-    def add(self, kind: bytes, actor: str, text: str = "", data: bytes = b"") -> None:
-        """Nothing is kept."""
 
 
 class _Unmanaged(Managing):

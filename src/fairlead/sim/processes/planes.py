@@ -97,9 +97,12 @@ class PlaneProcess(SimulatedProcess[Answers | Stepped, PlaneInstruction]):
     @property
     def follows(self) -> bool:
         """All its mirrors are up to date, or will be soon; none waits before it tries again."""
-        return self.up and all(
-            mirror.phase is MirrorPhase.FOLLOWING for mirror in self.plane.mirrors.values()
-        )
+        if not self.up:
+            return False
+        for mirror in self.plane.mirrors.values():  # noqa: SIM110 asked every second
+            if mirror.phase is not MirrorPhase.FOLLOWING:
+                return False
+        return True
 
     @property
     def mid_turn(self) -> bool:

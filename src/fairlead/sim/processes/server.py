@@ -242,23 +242,24 @@ class SimulatedServer:
             source="",
         )
         conversation = Conversation(self.api, request, context)
+        self._go_on(conversation, origin, done, conversation.begin())
 
-        def resolved(outcome: CommitOutcome | None) -> None:
-            if outcome is None:
-                done(None)
-            else:
-                go(conversation.resolved(outcome))
+    def _go_on(self, conversation: Conversation, origin: str, done: Answer, step: Next) -> None:
+        if isinstance(step, Transaction):
+            self.submit(step, origin, partial(self._resolved, conversation, origin, done))
+            return
+        reply = stored_reply(step)
+        if reply.status == 409:
+            self._witness.answered(conversation.request, origin, reply)
+        done(reply)
 
-        def go(step: Next) -> None:
-            if isinstance(step, Transaction):
-                self.submit(step, origin, resolved)
-            else:
-                reply = stored_reply(step)
-                if reply.status == 409:
-                    self._witness.answered(request, origin, reply)
-                done(reply)
-
-        go(conversation.begin())
+    def _resolved(
+        self, conversation: Conversation, origin: str, done: Answer, outcome: CommitOutcome | None
+    ) -> None:
+        if outcome is None:
+            done(None)
+        else:
+            self._go_on(conversation, origin, done, conversation.resolved(outcome))
 
     def submit(
         self, transaction: Transaction, origin: str, done: Callable[[CommitOutcome | None], None] | None
