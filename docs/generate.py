@@ -138,6 +138,7 @@ _STEPS = {
     "CustomResourceCleanup": "a definition waits for its objects behind a finalizer",
     "AdmissionPolicyStatus": "says in the status that the expressions of the policy were checked",
     "AccessGrantReview": "a grant that was approved is deleted only when its review is closed",
+    "ChaosExperiments": "refused unless the PlaneSettings allow experiments; stamped with their end",
     "AuditPolicyStatus": "says in the status that the policy is followed from this write on",
     "SchedulerOverride": "stamps who made an override and when it ends, and holds it against the guards of the plane",
     "SchedulerOverrideStatus": "the plane writes its status, a second person its approval, nobody anything else",

@@ -493,6 +493,7 @@ SAMPLES: dict[str, Json] = {
             "controllers": {"deployment": {"turnsMax": 4, "turnSeconds": 2.5}},
             "retries": {"create": {"attemptsMax": 3}},
             "retryBudget": {"share": 0.1},
+            "chaos": {"allowed": True},
             "breaker": {"failuresMax": 5},
             "writeLoops": {"repeatsMax": 10},
             "loop": {"resyncSeconds": 600},
@@ -673,6 +674,20 @@ SAMPLES: dict[str, Json] = {
                 },
                 {"level": "Count", "nonResourceURLs": ["/metrics*"]},
             ]
+        },
+    },
+    "ChaosExperiment": {
+        "apiVersion": "fairlead.dev/v1",
+        "kind": "ChaosExperiment",
+        "metadata": _meta("drill", ""),
+        "spec": {
+            "controllers": ["scheduler", "replicaset"],
+            "resources": ["pods"],
+            "faults": [{"name": "reply_lost", "percent": 30}, {"name": "watch_lag", "percent": 50}],
+            "seconds": 60,
+            "seed": 7,
+            "touchesNodes": False,
+            "reason": "are pods made twice?",
         },
     },
     "RecordingPolicy": {

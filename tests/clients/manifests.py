@@ -141,7 +141,18 @@ def one_of_each(namespace: str) -> list[Manifest]:
             "apiVersion": "fairlead.dev/v1",
             "kind": "PlaneSettings",
             "metadata": {"name": "default"},
-            "spec": {"queues": {"job": {"ratePerSecond": 20}}},
+            "spec": {"queues": {"job": {"ratePerSecond": 20}}, "chaos": {"allowed": True}},
+        },
+        {
+            "apiVersion": "fairlead.dev/v1",
+            "kind": "ChaosExperiment",
+            "metadata": {"name": "drill"},
+            "spec": {
+                "faults": [{"name": "throttled", "percent": 1}],
+                "controllers": ["cronjob"],
+                "seconds": 1,
+                "reason": "a drill",
+            },
         },
         {
             "apiVersion": "node.k8s.io/v1",

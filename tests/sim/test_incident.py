@@ -117,3 +117,17 @@ def test_times_are_moved() -> None:
         shifted(b'{"a":"2026-11-18T01:00:00Z","b":"2026"}', 3600)
         == b'{"a":"2026-11-18T02:00:00Z","b":"2026"}'
     )
+
+
+def test_neighbours_are_of_other_tenants_at_other_times_and_find_bugs_as_well(incident: Artifact) -> None:
+    one, other = (runner_of(incident, PLANT, number=number) for number in (1, 2))
+    names = [
+        {step.request.namespace for step in each.scenario.steps if step.request.namespace}
+        for each in (one, other)
+    ]
+    assert names == [{"shop-1"}, {"shop-2"}]
+    times = [[step.at_seconds for step in each.scenario.steps] for each in (one, other)]
+    assert times[0] != times[1]
+    assert all(each == sorted(each) for each in times)
+    assert any(one.run(seed).failure is not None for seed in range(20))
+    assert runner_of(incident, number=1).run(0).failure is None

@@ -16,6 +16,7 @@ from tests.transcript.test_cli import server
 __all__ = ["server"]
 _POD = "{apiVersion: v1, kind: Pod, metadata: {name: x}, spec: {containers: [{name: c, image: i}]}}"
 ABSENT = (
+    "chaos stop nothing",
     "get pod/nope",
     "get pod nope -o json",
     "get pods -n nope",
@@ -96,6 +97,9 @@ AWAY = (
     "grant approve review-me",
     "sim from",
     "incident capture -o x.incident",
+    "chaos list",
+    "chaos stop drill",
+    "chaos run --fault throttled=1 --controller job --for 1s --reason test",
 )
 # Take no name of an object: they start something, or tell all there is.
 WITHOUT = {

@@ -13,13 +13,15 @@ from fairlead.cli.output import print_json
 
 _EPILOG = """examples:
   fairlead incident capture --since 15m -o friday.incident
+  fairlead incident capture --since 15m --closed -o friday.incident    also for `fairlead replay --closed`
   fairlead incident capture --since "yesterday 14:00" -n shop -o shop.incident
   fairlead replay friday.incident                 every decision again, on this machine, without a server
   fairlead incident report friday.incident        what happened, what held things up and what lifted it
   fairlead incident report friday.incident -o html > friday.html
 
 A capture holds the objects of every namespace as they were at the beginning and every change since, the decisions and
-turns of all controllers and the audit log. Secrets are taken out; which of them are equal can still be told.
+turns of all controllers, what the plane was told, and the audit log. Secrets and tokens in annotations are taken out,
+with --redact other values as well; which of them are equal can still be told.
 """
 
 
@@ -33,6 +35,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     shared.add_namespace(
         capture, "only decisions about this namespace (default: all); all that they read is kept"
+    )
+    capture.add_argument(
+        "--closed",
+        action="store_true",
+        help="from the start of the plane on, if that is further back: what `fairlead replay --closed` begins with",
+    )
+    capture.add_argument(
+        "--redact",
+        action="append",
+        default=[],
+        choices=("configmaps", "env"),
+        help="also take these values out: of ConfigMaps, of environment variables",
     )
     capture.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="where to write it")
     capture.add_argument("--json", action="store_true", help="say what was captured as JSON")
@@ -53,18 +67,21 @@ def _capture(options: argparse.Namespace) -> int:
     from fairlead.cli.sim_artifacts import write_file
     from fairlead.control.instructions import DECISIONS, TURNS
     from fairlead.replay.artifact import write_artifact
-    from fairlead.replay.capture import AUDIT, capture
+    from fairlead.replay.capture import AUDIT, capture, start_before
 
     now = time.time()
     since = parse_moment("--since", options.since, now)
     if options.data_dir is not None:
         from fairlead.runtime.data.incidents import stored_origin  # brings the database library along
 
-        with stored_origin(options.data_dir) as origin:
+        with stored_origin(options.data_dir, options.redact) as origin:
+            since = start_before(origin, since) if options.closed else since
             found = capture(origin, since, now, options.namespace or "")
     else:
         with closing(connect(options.kubeconfig)) as client:
-            found = capture(ServerOrigin(client), since, now, options.namespace or "")
+            server = ServerOrigin(client, options.redact)
+            since = start_before(server, since) if options.closed else since
+            found = capture(server, since, now, options.namespace or "")
     data = write_artifact(found)
     write_file(options.output, data)
     counts = {

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import msgspec
 
 from fairlead.cli.client import ApiClient
-from fairlead.control.instructions import DECISIONS, TURNS
+from fairlead.control.instructions import DECISIONS, DELIVERIES, TURNS
 from fairlead.core.errors import ApiError, Forbidden, OperatorError
 from fairlead.core.times import microtime, parse_time
 from fairlead.model.key import Key
@@ -20,6 +20,7 @@ HISTORY = "/fairlead/v1/history"
 _PATHS = {
     DECISIONS: ("/fairlead/v1/decisions", ""),
     TURNS: ("/fairlead/v1/decisions", TURNS),
+    DELIVERIES: ("/fairlead/v1/decisions", DELIVERIES),
     AUDIT: ("/fairlead/v1/audit", ""),
 }
 _PAGE = 1_000
@@ -65,8 +66,9 @@ _facts = msgspec.json.Decoder(_Facts).decode
 
 
 class ServerOrigin:
-    def __init__(self, client: ApiClient) -> None:
-        self._client = client
+    def __init__(self, client: ApiClient, also: Collection[str] = ()) -> None:
+        """`also`: what else is taken out, beside secrets (`replay/redaction.py`)."""
+        self._client, self._also = client, ",".join(also)
         self._key = secrets.token_hex(32)  # of this capture alone; nobody keeps it
         self._bytes = 0
 
@@ -131,7 +133,7 @@ class ServerOrigin:
         query: dict[str, int] = {}
         begin = 0
         while True:
-            asked = {"start": str(begin or start), "key": self._key} | {
+            asked = {"start": str(begin or start), "key": self._key, "also": self._also} | {
                 name: str(at) for name, at in query.items()
             }
             page = _page(self._ask(f"{HISTORY}/{resource}", asked))

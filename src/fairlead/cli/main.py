@@ -77,6 +77,11 @@ VERBS = (
     Verb(
         "overrides", "fairlead.cli.overrides", "show what people have laid down for a while, and until when"
     ),
+    Verb(
+        "chaos",
+        "fairlead.cli.chaos",
+        "inject faults into a plane of one's own for a while, and keep what happened",
+    ),
     Verb("grant", "fairlead.cli.grant", "ask for, approve and review rights that end by themselves"),
     Verb("grants", "fairlead.cli.grants", "show which grants wait, hold, or are to be reviewed"),
     Verb("freezes", "fairlead.cli.freezes", "show which freezes forbid what, now or at a time to come"),
@@ -118,6 +123,7 @@ GROUPS = {
         "coupling",
         "incident",
         "replay",
+        "chaos",
     ),
     "intervene": ("override", "overrides", "runbook", "drain", "repair", "grant", "grants", "freezes"),
     "keep": ("token", "backup", "restore", "check"),

@@ -13,11 +13,14 @@ _EPILOG = """examples:
   fairlead incident capture --since 15m -o friday.incident
   fairlead replay friday.incident                       every decision again: all equal, or the first that is not
   fairlead replay friday.incident -o json | jq .first_divergence
+  fairlead replay friday.incident --closed              the whole plane again, told the same: the same commits?
   fairlead replay friday.incident --policy packing.yaml       what would have been placed elsewhere
   fairlead replay friday.incident --without-override stop-web  what would have been decided without it
 
 A file of the simulator is played again as well. Each decision is made on the state as it was then, also with --policy
 and --without-override: what would have followed is for `fairlead sim from FILE`.
+With --closed a plane is told what the plane was told then, and its writes are carried out: of the same version the same
+commits come, of another the first that differs is named, and whether invariants hold.
 Exit code: 0 all equal, 1 something is different.
 """
 _SHOWN = 20
@@ -40,6 +43,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default="",
         help="decide as if this SchedulerOverride had not been there",
     )
+    parser.add_argument(
+        "--closed",
+        action="store_true",
+        help="play it from the tape of the plane: what it was told then, and what its writes come to",
+    )
+    parser.add_argument(
+        "--plant",
+        default="",
+        metavar="PACKAGE.MODULE:NAME",
+        help="with --closed: a part of the plane replaced",
+    )
     shared.add_output(parser, "text", "json")
     parser.set_defaults(run=run)
 
@@ -49,6 +63,10 @@ def run(options: argparse.Namespace) -> int:
     from fairlead.replay.artifact import LIVE
 
     artifact = load_artifact(options.file)
+    if options.closed:
+        from fairlead.cli.replay_closed import replay_closed
+
+        return replay_closed(artifact, options)
     if artifact.head.origin == LIVE:
         return replay_incident(artifact, options.output, options.policy, options.without_override)
     return _play(artifact, options)

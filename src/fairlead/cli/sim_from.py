@@ -23,6 +23,7 @@ from fairlead.cli.forecast import add_until, parse_until
 from fairlead.cli.live_state import load, read_live, save
 from fairlead.cli.output import hint, print_json, print_table
 from fairlead.cli.sim_artifacts import add_folder, keep_artifact, load_artifact, make_folder
+from fairlead.cli.sim_neighbours import run_neighbours
 from fairlead.core.errors import UsageError
 from fairlead.replay.artifact import LIVE, Artifact
 from fairlead.sim.cases import case_of
@@ -56,6 +57,13 @@ def configure_from(actions: Any) -> None:
         help="of an incident: what people did again, so many times, with faults (default: none, look ahead)",
     )
     parser.add_argument(
+        "--neighbours",
+        type=shared.parse_whole,
+        default=0,
+        metavar="N",
+        help="of an incident: so many like it, with other tenants, zones and times, and how many of them fail",
+    )
+    parser.add_argument(
         "--seed", type=shared.parse_whole, default=0, metavar="S", help="the first of them (default: 0)"
     )
     parser.add_argument(
@@ -73,8 +81,12 @@ def configure_from(actions: Any) -> None:
 def _run(options: argparse.Namespace) -> int:
     until, began = parse_until(options.until), time.monotonic()
     incident = _incident(options.file) if options.file is not None else None
-    if options.seeds and incident is None:
-        raise UsageError("--seeds is for an incident: capture one with `fairlead incident capture`")
+    if (options.seeds or options.neighbours) and incident is None:
+        raise UsageError(
+            "--seeds and --neighbours are for an incident: capture one with `fairlead incident capture`"
+        )
+    if options.neighbours and incident is not None:
+        return run_neighbours(incident, options)
     if options.seeds and incident is not None:
         return _run_seeds(incident, options)
     if incident is not None:

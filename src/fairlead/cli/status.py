@@ -13,6 +13,7 @@ from contextlib import closing
 from typing import Any
 
 from fairlead.cli import options as shared
+from fairlead.cli.chaos import running_experiments
 from fairlead.cli.client import ApiClient, connect
 from fairlead.cli.output import cell, print_json
 from fairlead.core.errors import ApiError, DataDirectoryError, FairleadError, Unreachable, UsageError
@@ -93,6 +94,7 @@ def _asked(directory: Any) -> Json:
             told["nodes"] = _nodes(client, problems)
             told["pods"] = _pods(client, problems)
             _controllers(client, problems)
+            told["chaos"] = running_experiments(client)
     except (FairleadError, UsageError) as error:
         problems.append(str(error))
     if not told["ready"] and not problems:
@@ -188,6 +190,8 @@ def _print(told: Json, seconds: float) -> None:
         if told["pods"]:
             phases = ", ".join(f"{count} {phase}" for phase, count in told["pods"]["phases"].items())
             lines.append(("pods", f"{told['pods']['count']}" + (f": {phases}" if phases else "")))
+        for each in told.get("chaos") or ():
+            lines.append(("chaos", f"{each['name']} until {each['until']}: {each['faults']}"))
         lines.append(("problems", str(len(told["problems"])) if told["problems"] else "none"))
     for title, text in lines:
         print(f"{title + ':':<11}{cell(text)}")

@@ -174,7 +174,7 @@ override-capacity reads pods metadata.deletionTimestamp metadata.labels metadata
   spec.initContainers spec.nodeName spec.nodeSelector spec.overhead spec.resources spec.schedulingGates
   status.conditions[PodScheduled] status.phase
 override-capacity reads reservations.fairlead.dev metadata.annotations[fairlead.dev/override]
-  metadata.deletionTimestamp status.phase
+  metadata.deletionTimestamp status.allocatedTo status.phase
 override-capacity reads scheduleroverrides.fairlead.dev spec.approval spec.changes spec.expiresAt spec.scope
   spec.target status.reserved
 override-capacity reads schedulingpolicies.fairlead.dev spec

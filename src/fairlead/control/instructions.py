@@ -47,8 +47,8 @@ class Call(msgspec.Struct, frozen=True):
     decision: str = ""
 
 
-# The logs that a plane keeps: what was decided, and turns that had nothing to do.
-DECISIONS, TURNS = "decisions", "turns"
+# The logs that a plane keeps: what was decided, turns that had nothing to do; its driver adds what it was told.
+DECISIONS, TURNS, DELIVERIES = "decisions", "turns", "deliveries"
 
 
 class Record(msgspec.Struct, frozen=True):

@@ -204,10 +204,8 @@ class Leadership:
             self.phase = LeadershipPhase.FENCING
             return self._read_fence()
         self._stand_by()
-        # Lost the race, or nobody knows: either way the lease tells.
-        return self._again_at(
-            now + (0.0 if not isinstance(outcome, Conflict) else self.settings.retry_seconds)
-        )
+        # Lost the race, or may not, or nobody knows: either way the lease tells, and only the last is worth a look now.
+        return self._again_at(now + (0.0 if isinstance(outcome, Unknown) else self.settings.retry_seconds))
 
     # Fencing
 
@@ -232,6 +230,8 @@ class Leadership:
         if isinstance(outcome, Conflict):
             self._stand_by()  # the lease or the fence has moved: the lease tells whose it is
             return self._again_at(now)
+        if isinstance(outcome, Refused):
+            return self._again_at(now + self.settings.retry_seconds / 4)
         return self._read_fence()
 
     def _lead(self, fence_revision: int, now: float) -> tuple[LeadershipInstruction, ...]:

@@ -16,7 +16,7 @@ from typing import NamedTuple, Protocol
 
 import msgspec
 
-from fairlead.control.instructions import DECISIONS, TURNS
+from fairlead.control.instructions import DECISIONS, DELIVERIES, TURNS
 from fairlead.core.times import microtime
 from fairlead.model.kind import Json
 from fairlead.replay.artifact import (
@@ -31,12 +31,13 @@ from fairlead.replay.artifact import (
 from fairlead.replay.cast import usual_deciders
 from fairlead.replay.past import ResourceHistory
 from fairlead.replay.rerun import starts_of
+from fairlead.replay.tape import Began, items_of
 from fairlead.store.contract import Entry
 
 AUDIT = "audit"
 _HOLLOW = "controller/hollow"
 _A_MOMENT = 0.001
-STREAMS = (DECISIONS, TURNS, AUDIT)
+STREAMS = (DECISIONS, TURNS, AUDIT, DELIVERIES)
 
 
 class LogLine(NamedTuple):
@@ -76,6 +77,18 @@ class _Brief(msgspec.Struct):
 
 
 _brief = msgspec.json.Decoder(_Brief).decode
+
+
+def start_before(origin: Origin, since: float) -> float:
+    """When the plane that ran then was started, which a closed replay begins with; `since` if that is not kept."""
+    found = since
+    for line in origin.lines(DELIVERIES, 0.0):
+        for item in items_of(line.body):
+            if item.now > since:
+                return found
+            if isinstance(item, Began):
+                found = item.now - _A_MOMENT
+    return found
 
 
 def capture(origin: Origin, since: float, until: float, namespace: str = "") -> Artifact:

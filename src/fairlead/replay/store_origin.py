@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import msgspec
 
@@ -35,10 +35,10 @@ def _with_revision(note: Note) -> bytes:
 
 
 class StoreOrigin:
-    """`key`: drawn for this capture, to take secrets out."""
+    """`key`: drawn for this capture, to take secrets out; `also`: what else is taken out (`redaction.py`)."""
 
-    def __init__(self, reader: Reader, journal: Journal, key: bytes) -> None:
-        self._reader, self._journal, self._key = reader, journal, key
+    def __init__(self, reader: Reader, journal: Journal, key: bytes, also: Collection[str] = ()) -> None:
+        self._reader, self._journal, self._key, self._also = reader, journal, key, also
 
     def facts(self, since: float) -> PlaneFacts:
         found = revision_at(self._journal, self._reader.revision, since)
@@ -74,5 +74,5 @@ class StoreOrigin:
         )
 
     def _redacted(self, entry: Entry) -> Entry:
-        data = redact(entry.key.resource, entry.data, self._key)
+        data = redact(entry.key.resource, entry.data, self._key, self._also)
         return entry if data is entry.data else msgspec.structs.replace(entry, data=data)

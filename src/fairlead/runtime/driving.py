@@ -15,6 +15,8 @@ from collections import deque
 from collections.abc import Callable, Coroutine
 from typing import Any, Generic, TypeVar
 
+from msgspec import structs
+
 from fairlead.port.driving import Machine, Started, WakeAt, Woke
 
 E = TypeVar("E")
@@ -40,6 +42,10 @@ class Driver(Generic[E, I]):
         self._clock = clock
         self._failed = failed
         self._events: deque[E | Started | Woke] = deque()  # the first is being handled
+        self._held: deque[E | Started | Woke] | None = None
+        self.hear: Callable[[E | Started | Woke], None] | None = (
+            None  # told of every event before the machine is
+        )
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._tasks: dict[asyncio.Task[None], None] = {}  # in the order in which they began
 
@@ -51,11 +57,16 @@ class Driver(Generic[E, I]):
         if self.stopped:
             return
         events = self._events
+        if self._held is not None:
+            self._held.append(event)
+            return
         events.append(event)
         if len(events) > 1:
             return
         try:
             while events and not self.stopped:
+                if self.hear is not None:
+                    self.hear(events[0])
                 self._carry_out(self._machine.handle(events[0]))
                 events.popleft()
         except Exception as error:  # noqa: BLE001 - a machine that failed half-way must not be asked again
@@ -78,6 +89,20 @@ class Driver(Generic[E, I]):
         """The same, and what was under way has ended when it returns."""
         self.end()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    # Like a process that is stopped and goes on
+
+    def hold(self) -> None:
+        """The machine is told nothing until `go_on`; what comes meanwhile waits."""
+        if self._held is None:
+            self._held = deque()
+
+    def go_on(self) -> None:
+        """What waited is told now, as if it had come now: who was stopped looks at the clock when it goes on."""
+        held, self._held = self._held, None
+        now = self._clock()
+        for event in held or ():
+            self.tell(arriving_now(event, now))
 
     # For those who carry out
 
@@ -105,3 +130,12 @@ class Driver(Generic[E, I]):
         self._tasks.pop(task, None)
         if not task.cancelled() and (error := task.exception()) is not None:
             self.fail(error)
+
+
+def arriving_now(event: Any, now: float) -> Any:
+    """The same event at another instant; what arrived together (`events`, `replies`) still does."""
+    for several in ("events", "replies"):
+        if (parts := getattr(event, several, None)) is not None:
+            moved = tuple([structs.replace(each, now=now) for each in parts])
+            return structs.replace(event, **{several: moved})
+    return structs.replace(event, now=now)

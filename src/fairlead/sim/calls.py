@@ -24,6 +24,7 @@ from fairlead.api.status import failure
 from fairlead.core import codec
 from fairlead.core.errors import TooManyRequests
 from fairlead.model.key import Key
+from fairlead.model.kind import Kind
 from fairlead.model.views import LEASES, PODS
 from fairlead.port.outcome import Outcome, Unknown, outcome_of
 from fairlead.port.request import MERGE_PATCH, READ_VERBS, Reply, Request
@@ -151,33 +152,12 @@ class CallLink:
 
     def _touch(self, request: Request) -> None:
         """A change that nobody minds, of what this write is about."""
-        key = self._rests_on(request)
+        key = writes_on(request)
         kind = next((each for each in self._server.served if each.resource == key.resource), None)
         if kind is None:
             return  # a create that rests on nothing
         self._touches += 1
-        patch = {"metadata": {"annotations": {TOUCHED: f"{self.name}-{self._touches}"}}}
-        touch = Request(
-            verb="patch",
-            group=kind.group,
-            version=kind.version,
-            plural=kind.plural,
-            namespace=key.namespace,
-            name=key.name,
-            body=codec.encode(patch),
-            content_type=MERGE_PATCH,
-        )
-        self._server.send(touch, _SOMEBODY, "somebody", _nobody)
-
-    def _rests_on(self, request: Request) -> Key:
-        if request.bindings:
-            first = request.bindings[0]
-            return Key(PODS.name, first.namespace, first.name)
-        if request.name:
-            resource = f"{request.plural}.{request.group}" if request.group else request.plural
-            return Key(resource, request.namespace, request.name)
-        premises = [each.key for each in request.premises if each.key.resource != LEASES.name]
-        return premises[0] if premises else Key("", "", "")
+        self._server.send(touch_of(kind, key, f"{self.name}-{self._touches}"), _SOMEBODY, "somebody", _nobody)
 
     def _answer(self, heard: Heard, fate: str, back: int, what: str, reply: Reply | None) -> None:
         timeline = self._timeline
@@ -194,6 +174,32 @@ class CallLink:
 def what_of(request: Request) -> str:
     """What a call is about, as a part of the names of choices: pods/binding."""
     return f"{request.plural}/{request.subresource}" if request.subresource else request.plural
+
+
+def writes_on(request: Request) -> Key:
+    """The object that a write is about, or, of a create, what it rests on; of no resource if it rests on nothing."""
+    if request.bindings:
+        first = request.bindings[0]
+        return Key(PODS.name, first.namespace, first.name)
+    if request.name:
+        resource = f"{request.plural}.{request.group}" if request.group else request.plural
+        return Key(resource, request.namespace, request.name)
+    premises = [each.key for each in request.premises if each.key.resource != LEASES.name]
+    return premises[0] if premises else Key("", "", "")
+
+
+def touch_of(kind: Kind, key: Key, text: str) -> Request:
+    """A change that nobody minds, but who has read the object before and writes it now."""
+    return Request(
+        verb="patch",
+        group=kind.group,
+        version=kind.version,
+        plural=kind.plural,
+        namespace=key.namespace,
+        name=key.name,
+        body=codec.encode({"metadata": {"annotations": {TOUCHED: text}}}),
+        content_type=MERGE_PATCH,
+    )
 
 
 def _nobody(reply: Reply | None) -> None:

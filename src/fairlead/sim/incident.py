@@ -1,7 +1,7 @@
 """A captured incident as a world of the simulator: its objects at the beginning, and what people did meanwhile.
 
     state_of(artifact)      the objects, as `preview/` starts from them
-    runner_of(artifact)     seeds of it, with faults, judged by every checker
+    runner_of(artifact)     seeds of it, or of a neighbour (`neighbours.py`), with faults, judged by every checker
 
 What the plane and its nodes did is not replayed: they decide anew, under faults. What everybody else wrote (the audit
 log says who) is asked for again, at the same time after the beginning: objects that were created, fields that were
@@ -28,6 +28,7 @@ from fairlead.port.request import Request
 from fairlead.replay.artifact import Artifact, RecordedChange
 from fairlead.replay.capture import AUDIT
 from fairlead.sim.faults import Faults
+from fairlead.sim.neighbours import Objects, neighbour
 from fairlead.sim.preview.state import LEFT_OUT, LiveState, backup_of_state, live_state
 from fairlead.sim.run import Runner
 from fairlead.sim.scenario import Scenario, ScenarioStep, create, patch
@@ -79,8 +80,7 @@ def audit_lines(artifact: Artifact) -> Iterator[Json]:
             yield codec.decode(bytes(line.body))
 
 
-def scenario_of_incident(artifact: Artifact) -> Scenario:
-    steps = tuple(people_did(artifact))
+def scenario_of_incident(steps: tuple[ScenarioStep, ...]) -> Scenario:
     last = steps[-1].at_seconds if steps else 0.0
     return Scenario(
         name=NAME,
@@ -97,12 +97,16 @@ def scenario_of_incident(artifact: Artifact) -> Scenario:
     )
 
 
-def runner_of(artifact: Artifact, plant: str = "", faults: Faults = FAULTS) -> Runner:
+def runner_of(artifact: Artifact, plant: str = "", faults: Faults = FAULTS, number: int = 0) -> Runner:
+    """`number`: of the neighbour; 0 is the incident itself."""
     state = state_of(artifact)
     moved = EPOCH - began(artifact)
-    objects = tuple((key, shifted(data, moved)) for key, data in state.objects)
-    backup = backup_of_state(replace(state, now=float(EPOCH), objects=objects))
-    return Runner(scenario_of_incident(artifact), faults, plant, backup=backup)
+    objects: Objects = tuple((key, shifted(data, moved)) for key, data in state.objects)
+    steps = tuple(people_did(artifact))
+    if number:
+        objects, steps = neighbour(objects, steps, number)
+    backup = backup_of_state(replace(state, now=float(EPOCH), objects=tuple(objects)))
+    return Runner(scenario_of_incident(steps), faults, plant, backup=backup)
 
 
 def shifted(data: bytes, seconds: float) -> bytes:

@@ -146,6 +146,11 @@ class Store:
         self._again: list[_Pending] = []
         self.appends = self.appends_failed = self.committed = self.refused = 0  # plain counts for the runtime
 
+    @property
+    def allotted(self) -> int:
+        """The newest revision that a write has been given, durable or not."""
+        return self._next - 1
+
     def handle(self, event: Event) -> tuple[Instruction, ...]:
         if isinstance(event, Submitted):
             return self._submitted(event.ticket, event.transaction)

@@ -35,6 +35,7 @@ COUNTED = (
     "CustomResourceDefinition",
     "AuditPolicy",
     "RecordingPolicy",
+    "ChaosExperiment",
     "AccessGrant",
     "FlowSchema",
 )  # their status is what the server counts, whatever is sent

@@ -61,6 +61,8 @@ def need(plane: InProcess, kind: Kind, namespace: str = "default") -> None:
     """What must be there before a sample of this kind can be made."""
     if kind.kind == "RunbookRun":
         made(plane, collection(KINDS["Runbook"], namespace), sample("Runbook"))
+    if kind.kind == "ChaosExperiment":
+        made(plane, collection(KINDS["PlaneSettings"], namespace), sample("PlaneSettings"))
 
 
 def made(plane: InProcess, address: str, obj: Json) -> Json:

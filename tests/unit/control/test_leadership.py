@@ -244,3 +244,22 @@ def test_an_answer_to_another_call_has_no_effect() -> None:
     assert leadership.handle(Replied(leadership._call + 1, lease_body("", 9), now, 0.5)) == ()
     assert leadership.phase is LeadershipPhase.STANDBY
     assert leadership.next_at == 0.0, "it still waits for its own"
+
+
+def test_a_candidate_that_may_not_take_the_lease_waits_before_it_tries_again() -> None:
+    """Without its namespace, or without the right to: every answer comes at once, and so would the next try."""
+    plane, numbers = InProcess(), itertools.count(1)
+    asked: list[str] = []
+    leadership = Leadership("one", lambda: next(numbers))
+    now = plane.now
+    instructions = leadership.handle(Started(now))
+    for _ in range(100):
+        calls = [each for each in instructions if isinstance(each, Call)]
+        if not calls:
+            now += 0.01
+            instructions = leadership.handle(Woke(now))
+            continue
+        asked.append(calls[0].request.verb)
+        refused = Refused(404 if calls[0].request.verb == "get" else 403, "Forbidden", "no")
+        instructions = leadership.handle(Replied(calls[0].call, refused, now, 0.5))
+    assert asked == ["get", "create"], "within a second"

@@ -50,6 +50,7 @@ KINDS = {
     "RecordingPolicy",
     "AccessGrant",
     "ChangeFreeze",
+    "ChaosExperiment",
     "ServiceLevelObjective",
     "Runbook",
     "RunbookRun",

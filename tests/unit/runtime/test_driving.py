@@ -150,3 +150,27 @@ def test_after_its_end_nothing_wakes_it_and_work_under_way_is_dropped() -> None:
     assert stage.machine.heard == ["a"]
     assert ended == ["dropped"]
     assert stage.errors == []
+
+
+def test_who_is_held_is_told_nothing_and_then_everything_as_if_it_came_now() -> None:
+    async def play(stage: Stage) -> None:
+        stage.driver.hold()
+        stage.driver.tell(Woke(NOW - 60.0, 0.25))
+        stage.driver.tell(Woke(NOW - 50.0, 0.75, "pods"))
+        assert stage.machine.heard == []
+        stage.driver.go_on()
+
+    stage = on_stage(Recording(), play)
+    assert stage.machine.heard == [Woke(NOW, 0.25), Woke(NOW, 0.75, "pods")]
+
+
+def test_who_listens_hears_every_event_before_the_machine_does() -> None:
+    heard: list[tuple[Any, int]] = []
+
+    async def play(stage: Stage) -> None:
+        stage.driver.hear = lambda event: heard.append((event, len(stage.machine.heard)))
+        stage.driver.tell("a")
+        stage.driver.tell("b")
+
+    on_stage(Recording(), play)
+    assert heard == [("a", 0), ("b", 1)]

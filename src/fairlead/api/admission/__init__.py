@@ -13,6 +13,7 @@ from fairlead.api.access.breakglass import judging
 from fairlead.api.admission import (
     audit_policies,
     certificates,
+    chaos,
     claims_of_sets,
     default_tolerations,
     definitions,
@@ -57,6 +58,7 @@ DEFAULT_STEPS: tuple[AdmissionStep, ...] = (
     *quotas.STEPS,
     *definitions.STEPS,
     audit_policies.STEP,
+    chaos.STEP,
     certificates.STEP,
     *flow_schemas.STEPS,
     *overrides.STEPS,

@@ -159,7 +159,7 @@ def _decided(artifact: Artifact) -> Iterator[IncidentMoment]:
             why = record.get("trouble") or record.get("message") or ""
             what = f"{record['outcome']}: {why}" if why else str(record["outcome"])
             yield IncidentMoment(
-                at, record["controller"], "refused", record.get("object", ""), what, record["of"]
+                at, record["controller"], record["outcome"], record.get("object", ""), what, record["of"]
             )
 
 

@@ -130,12 +130,12 @@ def _claims(
     """A reservation for each pod that waits and has none, as long as the number lasts."""
     left = found.spec.changes.reserved_replicas - len({*found.status.reserved, *map(_name, made)})
     served = sum(each.status.phase in (reservations.PENDING, reservations.ACTIVE, "") for each in made)
-    # Of two mirrors one is ahead: a pod that has its reservation may still be shown as one that waits.
-    used = {each.status.allocated_to.uid for each in made if each.status.allocated_to is not None}
+    # A binding that takes a reservation commits with it; reservations may be seen before pods are.
+    given = {each.status.allocated_to.uid for each in made if each.status.allocated_to is not None}
     waiting = [
         pod
         for pod in view.list(PODS, _namespace(found))
-        if _waits(found, pod) and pod.metadata.uid not in used
+        if _waits(found, pod) and pod.metadata.uid not in given
     ]
     # Those of the newest template first: what an old one lacks, a rollout is about to take away.
     waiting.sort(key=lambda pod: parse_time(pod.metadata.creation_timestamp), reverse=True)

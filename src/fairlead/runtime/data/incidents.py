@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from fairlead.store.sqlite import SqliteJournal
 
 
 @contextmanager
-def stored_origin(data_dir: Path) -> Iterator[StoreOrigin]:
+def stored_origin(data_dir: Path, also: Collection[str] = ()) -> Iterator[StoreOrigin]:
     source = data_dir / DATABASE_FILE
     if not source.is_file():
         raise DataDirectoryError(
@@ -28,4 +28,4 @@ def stored_origin(data_dir: Path) -> Iterator[StoreOrigin]:
         database.backup(str(source), str(copy))
         with closing(SqliteJournal(str(copy))) as journal:
             store = Store(journal.recover(), journal)
-            yield StoreOrigin(store, journal, secrets.token_bytes(32))
+            yield StoreOrigin(store, journal, secrets.token_bytes(32), also)

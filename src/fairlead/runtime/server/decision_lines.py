@@ -16,8 +16,8 @@ import msgspec
 from fairlead.api import options
 from fairlead.api.access.sight import Sight
 from fairlead.api.plan import Context
-from fairlead.control.instructions import DECISIONS, TURNS
-from fairlead.core.errors import BadRequest
+from fairlead.control.instructions import DECISIONS, DELIVERIES, TURNS
+from fairlead.core.errors import BadRequest, Forbidden
 from fairlead.explain.asking import Asking
 from fairlead.explain.index import DecisionIndex, id_key
 from fairlead.explain.records import Stored, touching
@@ -32,10 +32,14 @@ LINES_MAX = 1000
 
 
 def decision_lines(journal: Journal, index: DecisionIndex, answering: Answering) -> Extension:
-    as_they_follow = lines(journal, DECISIONS, {TURNS: TURNS})
+    as_they_follow = lines(journal, DECISIONS, {TURNS: TURNS, DELIVERIES: DELIVERIES})
 
     def answer(path: str, query: Mapping[str, str], context: Context, sight: Sight) -> Reply | Later:
         wanted, named = query.get("object", ""), query.get("id", "")
+        if query.get("stream") == DELIVERIES and not sight.is_whole:
+            raise Forbidden(
+                "what a plane was told is about every namespace: only who may read all of them may ask"
+            )
         if not wanted and not named:
             return as_they_follow(path, query, context, sight)
         if wanted and (named or not 2 <= len(wanted.split("/")) <= 3 or not all(wanted.split("/"))):

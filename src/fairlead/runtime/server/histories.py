@@ -2,7 +2,7 @@
 
 GET /fairlead/v1/history?since=TIME
     versions and flags, the revision of that time, and which resources there are
-GET /fairlead/v1/history/RESOURCE?start=REVISION&key=HEX[&offset=N | &after=REVISION]
+GET /fairlead/v1/history/RESOURCE?start=REVISION&key=HEX[&also=configmaps,env][&offset=N | &after=REVISION]
     its objects at `start`, then its changes since, a page at a time
 
 Whoever may read the document as such reads all of it: it holds the objects of every namespace, so nothing of it is for
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -25,7 +25,7 @@ from fairlead.core.errors import BadRequest, NotFound
 from fairlead.core.times import parse_time
 from fairlead.explain.asking import Asking
 from fairlead.model.catalog import Catalog
-from fairlead.replay.redaction import CAPTURE_KEY_BYTES_MAX, redact
+from fairlead.replay.redaction import ALSO, CAPTURE_KEY_BYTES_MAX, redact
 from fairlead.runtime.server.answering import Answering
 from fairlead.store.contract import CommittedChange, Compacted, Entry, Journal
 from fairlead.store.instants import revision_at
@@ -39,6 +39,13 @@ _CHANGES = 1_000
 Json = dict[str, Any]
 
 
+class _Taken(NamedTuple):
+    """How secrets are taken out."""
+
+    key: bytes
+    also: frozenset[str]
+
+
 def histories(store: Store, journal: Journal, catalog: Catalog, answering: Answering) -> Extension:
     def answer(path: str, query: Mapping[str, str], context: Context, sight: Sight) -> Later:
         parts = path.removeprefix(HISTORY).split("/")[1:]
@@ -49,7 +56,10 @@ def histories(store: Store, journal: Journal, catalog: Catalog, answering: Answe
         key, start = _key(query), options.parse_whole(query, "start") or 0
         after = options.parse_whole(query, "after") or 0
         offset = options.parse_whole(query, "offset") or 0
-        return answering.later(_page(store, parts[0], start, offset, after, key))
+        also = frozenset(filter(None, query.get("also", "").split(",")))
+        if unknown := sorted(also.difference(ALSO)):
+            raise BadRequest(f"query parameter also: {', '.join(unknown)}: there are {', '.join(ALSO)}")
+        return answering.later(_page(store, parts[0], start, offset, after, _Taken(key, also)))
 
     return answer
 
@@ -80,7 +90,7 @@ def _facts(store: Store, journal: Journal, catalog: Catalog, since: str) -> Aski
     }
 
 
-def _page(store: Store, resource: str, start: int, offset: int, after: int, key: bytes) -> Asking[Json]:
+def _page(store: Store, resource: str, start: int, offset: int, after: int, key: _Taken) -> Asking[Json]:
     """Objects come first: `after` says that they have all been given."""
     start = max(start, store.floor(resource))
     told: Json = {"start": start, "end": store.revision}
@@ -116,10 +126,10 @@ def _first(entries: Sequence[Entry]) -> int:
     return len(entries)
 
 
-def _told(entry: Entry, key: bytes) -> list[Any]:
-    data = msgspec.Raw(redact(entry.key.resource, entry.data, key))
+def _told(entry: Entry, key: _Taken) -> list[Any]:
+    data = msgspec.Raw(redact(entry.key.resource, entry.data, key.key, key.also))
     return [entry.key.namespace, entry.key.name, entry.uid, entry.revision, data]
 
 
-def _change(change: CommittedChange, key: bytes) -> list[Any]:
+def _change(change: CommittedChange, key: _Taken) -> list[Any]:
     return [change.type, *_told(change.entry, key)]

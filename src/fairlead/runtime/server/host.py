@@ -93,9 +93,12 @@ class ServingHost:
 
         self.submit(Transaction(notes=notes), noted)
 
-    def send(self, request: Request, user: User, done: Callable[[Reply], None]) -> None:
-        """One request from inside; `done` gets the reply, errors included, now or from a later callback."""
-        conversation = Conversation(self.api, request, self.context(user, "fairlead", ""))
+    def send(
+        self, request: Request, user: User, done: Callable[[Reply], None], context: Context | None = None
+    ) -> None:
+        """One request from inside; `done` gets the reply, errors included, now or from a later callback. `context`: as
+        it was made for it, by who wants to know its instant and its ids."""
+        conversation = Conversation(self.api, request, context or self.context(user, "fairlead", ""))
 
         def go(step: Next) -> None:
             if isinstance(step, Transaction):

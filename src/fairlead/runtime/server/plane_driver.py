@@ -3,6 +3,9 @@
 Calls go through the same verbs, admission and audit as any client's; mirrors list from the store and follow its hub,
 sharing its immutable entries. Everything runs on the event loop, a bounded number of answers or changes per turn, so
 that requests of clients get theirs in between.
+
+All that the plane is told, and what it sends, goes on a tape (`replay/tape.py`), which is written to the log DELIVERIES
+a few times a second: what a closed replay is fed. Faults of an experiment strike here as well (`chaos.py`).
 """
 
 from __future__ import annotations
@@ -19,10 +22,12 @@ from fairlead.api.status import failure
 from fairlead.cache.events import Broke, Expired, Framed, Listed, Marked, Mirrored, MirrorEvent
 from fairlead.cache.lag import Arrivals, MirrorLag
 from fairlead.control.instructions import (
+    DELIVERIES,
     Answers,
     AskProgress,
     Call,
     Forget,
+    PlaneEvent,
     PlaneInstruction,
     Record,
     Replied,
@@ -30,21 +35,25 @@ from fairlead.control.instructions import (
 )
 from fairlead.control.plane import Plane
 from fairlead.core.errors import InternalError
-from fairlead.port.driving import Follow, ListAll, Stepped, WakeAt
-from fairlead.port.outcome import outcome_of
-from fairlead.port.request import Reply
+from fairlead.port.driving import Follow, ListAll, Started, Stepped, WakeAt
+from fairlead.port.outcome import Outcome, outcome_of
+from fairlead.replay.tape import TapeWriter
 from fairlead.runtime.acts import ActLog
 from fairlead.runtime.clock import ClockStep
 from fairlead.runtime.driving import Driver
+from fairlead.runtime.server.chaos import Chaos
 from fairlead.runtime.server.host import ServingHost
 from fairlead.runtime.tracing.tracer import Tracer
-from fairlead.store.contract import Compacted, FutureRevision, Note, Reader
+from fairlead.store.contract import Compacted, FutureRevision, Note
+from fairlead.store.machine import Store
 from fairlead.store.watch import Hub, Subscription
 
 log = logging.getLogger("fairlead.plane")
 
 _CHANGES_PER_TURN = 256
 _REPLIES_PER_TURN = 64
+#: bound: plane | the tape of a plane is written within | what was told since is lost in a crash
+TAPE_SECONDS = 0.25
 
 
 class _Follow(NamedTuple):
@@ -61,13 +70,15 @@ class PlaneDriver:
         loop: asyncio.AbstractEventLoop,
         plane: Plane,
         host: ServingHost,
-        store: Reader,
+        store: Store,
         hub: Hub,
         clock: Callable[[], float],
         failed: Callable[[BaseException], None],
         tracer: Tracer | None = None,
+        chaos: Chaos | None = None,
+        tape: bool = True,
     ) -> None:
-        """`failed` hears of an error that leaves the plane in no known state."""
+        """`failed` hears of an error that leaves the plane in no known state. `tape`: whether one is kept."""
         self._loop = loop
         self.plane = plane
         self._host = host
@@ -77,9 +88,17 @@ class PlaneDriver:
         self._driver = Driver(loop, plane, self._carry_out, clock, failed)
         self._acts = ActLog()
         self._tracer = tracer
+        self._chaos = chaos
+        self._tape = TapeWriter()
+        self._tape.is_on = tape
+        self._tape_timer: asyncio.TimerHandle | None = None
+        if tape:
+            self._driver.hear = self._hear
+        if chaos is not None:
+            chaos.hold, chaos.go_on = self._driver.hold, self._driver.go_on
         self._follows: dict[Subscription, _Follow] = {}
         self._users: dict[str, User] = {}
-        self._replies: deque[tuple[int, Reply]] = deque()
+        self._replies: deque[tuple[int, Outcome]] = deque()
 
     def start(self) -> None:
         self._driver.start()
@@ -88,6 +107,7 @@ class PlaneDriver:
         """Answers that still come are dropped; leadership ends with its lease."""
         self._carry_out(self.plane.end_term())
         self._driver.end()
+        self._write_tape()
         for subscription in self._follows:
             self._hub.unsubscribe(subscription)
 
@@ -115,6 +135,25 @@ class PlaneDriver:
             since = mirror.unfollowed_since or now
             found[resource] = MirrorLag(max(0, newest - mirror.revision), now - since, mirror.trouble)
         return found
+
+    # The tape
+
+    def _hear(self, event: PlaneEvent) -> None:
+        if isinstance(event, Started):
+            self._tape.began(event, self.plane.leadership.identity, self._store.revision)
+        else:
+            self._tape.told(event)
+        if self._tape_timer is None:
+            self._tape_timer = self._loop.call_later(TAPE_SECONDS, self._write_tape)
+        elif self._tape.is_full:
+            self._write_tape()
+
+    def _write_tape(self) -> None:
+        if self._tape_timer is not None:
+            self._tape_timer.cancel()
+            self._tape_timer = None
+        if line := self._tape.take(self._clock()):
+            self._host.note((Note(DELIVERIES, line),))
 
     # Carrying out
 
@@ -156,19 +195,31 @@ class PlaneDriver:
         if user is None:
             name = f"system:fairlead:{call.controller}"
             user = self._users[call.controller] = User(name, groups=(MASTERS,))
-        answer = partial(self._reply_soon, call.call)
+        answer, send = partial(self._reply_soon, call.call), partial(self._send, call, user)
         if self._tracer is not None:
             self._tracer.called(call)
+        fate = self._chaos.strikes(call, send, answer) if self._chaos is not None else ""
+        if fate:
+            self._tape.struck(call, self._clock(), fate)
+        else:
+            send(answer)
+
+    def _send(self, call: Call, user: User, answer: Callable[[Outcome], None]) -> None:
+        context = None
+        if self._tape.is_on:
+            context = self._host.context(user, "fairlead", "")
+            self._tape.sent(call, context.now, context.entropy, self._store.allotted)
         try:
-            self._host.send(call.request, user, answer)
+            self._host.send(call.request, user, lambda reply: answer(outcome_of(reply)), context)
         except Exception:  # a fault of the API's, as `wire/handler.py` answers it: the plane is sound
             log.exception("a request could not be handled: %s %s", call.request.verb, call.request.plural)
-            answer(failure(InternalError("an internal error occurred; the server's log has the details")))
+            error = InternalError("an internal error occurred; the server's log has the details")
+            answer(outcome_of(failure(error)))
 
-    def _reply_soon(self, call: int, reply: Reply) -> None:
+    def _reply_soon(self, call: int, outcome: Outcome) -> None:
         if self._tracer is not None:
-            self._tracer.replied(call, outcome_of(reply))
-        self._replies.append((call, reply))
+            self._tracer.replied(call, outcome)
+        self._replies.append((call, outcome))
         if len(self._replies) == 1:
             self._loop.call_soon(self._replied)
 
@@ -181,7 +232,7 @@ class PlaneDriver:
         taken = [replies.popleft() for _ in range(min(_REPLIES_PER_TURN, len(replies)))]
         if replies:
             self._loop.call_soon(self._replied)
-        answers = [Replied(call, outcome_of(reply), now, chance()) for call, reply in taken]
+        answers = [Replied(call, outcome, now, chance()) for call, outcome in taken]
         self._driver.tell(Answers(tuple(answers)))
 
     # Mirrors
@@ -206,11 +257,13 @@ class PlaneDriver:
         if subscription.ready:
             self._loop.call_soon(self._deliver, subscription)
 
-    def _deliver(self, subscription: Subscription) -> None:
+    def _deliver(self, subscription: Subscription, was_held: bool = False) -> None:
         follow = self._follows.get(subscription)
         if follow is None or self._driver.stopped:
             return
         resource, attempt = follow.resource, follow.attempt
+        if self._chaos is not None and not was_held and self._strikes_watch(subscription, follow):
+            return
         try:
             changes = self._hub.take(subscription, _CHANGES_PER_TURN)
         except Compacted:
@@ -226,6 +279,21 @@ class PlaneDriver:
             self._tell(resource, Broke("the watch was cut", now, attempt))
         elif subscription.ready:
             self._loop.call_soon(self._deliver, subscription)
+
+    def _strikes_watch(self, subscription: Subscription, follow: _Follow) -> bool:
+        """Whether a fault took the place of this delivery."""
+        assert self._chaos is not None
+        fate, seconds = self._chaos.of_watch(follow.resource)
+        if fate == "watch_lag":
+            self._loop.call_later(seconds, self._deliver, subscription, True)
+        elif fate:
+            self._unfollow(subscription)
+            now, attempt = self._clock(), follow.attempt
+            ended = (
+                Expired(now, attempt) if fate == "watch_expired" else Broke("chaos broke it", now, attempt)
+            )
+            self._tell(follow.resource, ended)
+        return bool(fate)
 
     def _tell_progress(self, resource: str) -> None:
         for subscription, follow in list(self._follows.items()):

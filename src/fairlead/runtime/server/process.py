@@ -49,6 +49,7 @@ from fairlead.runtime.metrics.server import Measured, server_samples
 from fairlead.runtime.server import first_run
 from fairlead.runtime.server.answering import Answering
 from fairlead.runtime.server.bootstrap import ensure_initial_objects
+from fairlead.runtime.server.chaos import Chaos
 from fairlead.runtime.server.expirer import Expirer
 from fairlead.runtime.server.granting import Granting
 from fairlead.runtime.server.health import damage_told
@@ -194,12 +195,15 @@ class Server:
         self._granting = Granting(host, self._journal, self._clock)
         self._exporter = started_exporter(self._settings.traces)
         tracer = tracer_of(self._exporter, self._settings.traces)
+        self._chaos = chaos = Chaos(loop, host, self._store, self._assembly.served, self._clock)
+        chaos.learn()
         self._planes = Planes(
             loop,
             lambda failed: PlaneDriver(
-                loop, self._plane(), host, self._store, self._hub, self._clock, failed, tracer
+                loop, self._plane(), host, self._store, self._hub, self._clock, failed, tracer, chaos,
+                self._settings.tape,
             ),
-        )
+        )  # fmt: skip
         self._answering = Answering(loop)
         self._monitoring = Monitoring(
             lambda: self._planes.plane, self._store, self._journal, self._assembly.served, self._clock
@@ -232,6 +236,7 @@ class Server:
         self._planes.start()
         self._monitoring.start()
         monitoring = asyncio.create_task(self._monitoring.run())
+        injecting = asyncio.create_task(chaos.run())
         self._asked = NodeConnections(loop, self._known)
         self._granting.learn_all()
         granting = asyncio.create_task(self._granting.run())
@@ -272,6 +277,7 @@ class Server:
         unled.cancel()
         counting.cancel()
         monitoring.cancel()
+        injecting.cancel()
         signing.cancel()
         if fetching is not None:
             fetching.cancel()
@@ -337,6 +343,7 @@ class Server:
         self._signing.observe(changes)
         self._log_budget.observe(changes)
         self._monitoring.observe(changes)
+        self._chaos.observe(changes)
         if self._granting.observe(changes):
             self._end_what_is_not_granted()
         if self._routes is not None:

@@ -24,6 +24,7 @@ class ServeSettings:
     `openid`: the issuer whose tokens let people in, `openid_authority` the certificates by which it is known.
     `log_format`: what the terminal gets, sentences about what is wrong or every line of the log.
     `traces`: where spans of requests, turns and writes are sent.
+    `tape`: what the plane is told is kept, for a closed replay.
     `sample`: a new data directory gets a Deployment to look at, if there are nodes to run it.
     """
 
@@ -45,3 +46,4 @@ class ServeSettings:
     openid_authority: Path | None = None
     log_format: str = "text"
     traces: TraceSettings | None = None
+    tape: bool = True

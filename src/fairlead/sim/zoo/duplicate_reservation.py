@@ -4,12 +4,14 @@ intent, and the API asks for no such name: each alone would keep it to one."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 from msgspec import structs
 
 from fairlead.api.access.sign_in import SignIn
+from fairlead.api.admission import AdmissionChain
 from fairlead.api.desk import Desk
 from fairlead.api.server import Api
 from fairlead.control.plane import Plane
@@ -22,6 +24,7 @@ from fairlead.model.kinds import reservation
 from fairlead.model.views import OVERRIDES
 from fairlead.reconcile.overrides.capacity import NAME
 from fairlead.sim.parts import Parts
+from fairlead.sim.zoo.timeout_read_as_failure import HastyPlane
 from fairlead.sim.zoo.wrapping import SpoiltView
 
 
@@ -68,15 +71,27 @@ def without_the_rule(desk: Desk, sign_in: SignIn) -> Api:
     return Api(replace(desk, catalog=Catalog(kinds)), sign_in)
 
 
+def without_any_rule(desk: Desk, sign_in: SignIn) -> Api:
+    """Nor does it count what is made under an override."""
+    steps = tuple(step for step in desk.chain.steps if step.name != "OverrideReservations")
+    return without_the_rule(replace(desk, chain=AdmissionChain(steps)), sign_in)
+
+
+def live(parts: Parts) -> Parts:
+    """The same without a second leader: a lost answer is read as a failure, and the retry makes another while the watch
+    is late. For incidents that were captured (`fairlead replay --closed`)."""
+    return {**parts, "deciders": _loose(parts), "plane": HastyPlane, "api": without_any_rule}
+
+
 def eager(parts: Parts) -> Parts:
     """The stale leader alone."""
     return {**parts, "plane": EagerPlane}
 
 
 def plant(parts: Parts) -> Parts:
+    return {**eager(parts), "deciders": _loose(parts), "api": without_the_rule}
+
+
+def _loose(parts: Parts) -> Callable[[], tuple[Decider, ...]]:
     deciders = parts["deciders"]
-
-    def loose() -> tuple[Decider, ...]:
-        return tuple(by_attempt(each) if each.name == NAME else each for each in deciders())
-
-    return {**eager(parts), "deciders": loose, "api": without_the_rule}
+    return lambda: tuple(by_attempt(each) if each.name == NAME else each for each in deciders())

@@ -38,7 +38,7 @@ class Host:
     def note(self, notes: tuple[Any, ...]) -> None:
         self.done.append(("note", [note.body for note in notes]))
 
-    def send(self, request: Request, user: Any, done: Callable[[Reply], None]) -> None:
+    def send(self, request: Request, user: Any, done: Callable[[Reply], None], context: Any = None) -> None:
         self.done.append(("send", request.name))
         self.answers.append(done)
 
@@ -65,7 +65,7 @@ class Plane:
 def started(*instructions: Any) -> tuple[Loop, Host, Plane, PlaneDriver]:
     loop, host, plane = Loop(), Host(), Plane(*instructions)
     nothing: Any = None
-    driver = PlaneDriver(loop, plane, host, nothing, nothing, lambda: 0.0, pytest.fail)  # type: ignore[arg-type]
+    driver = PlaneDriver(loop, plane, host, nothing, nothing, lambda: 0.0, pytest.fail, tape=False)  # type: ignore[arg-type]
     driver.start()
     return loop, host, plane, driver
 
@@ -131,12 +131,14 @@ def test_nothing_is_told_after_it_was_stopped() -> None:
 
 def test_a_request_that_the_api_fails_at_is_answered_as_any_clients_and_the_plane_goes_on() -> None:
     class FailingHost(Host):
-        def send(self, request: Request, user: Any, done: Callable[[Reply], None]) -> None:
+        def send(
+            self, request: Request, user: Any, done: Callable[[Reply], None], context: Any = None
+        ) -> None:
             raise LookupError("a fault of the API")
 
     loop, plane = Loop(), Plane(Call(1, "x", GET), Call(2, "x", GET))
     nothing: Any = None
-    driver = PlaneDriver(loop, plane, FailingHost(), nothing, nothing, lambda: 0.0, pytest.fail)  # type: ignore[arg-type]
+    driver = PlaneDriver(loop, plane, FailingHost(), nothing, nothing, lambda: 0.0, pytest.fail, tape=False)  # type: ignore[arg-type]
     driver.start()
     loop.turn()
     assert plane.heard == [[1, 2]]

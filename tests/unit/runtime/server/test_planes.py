@@ -42,7 +42,7 @@ class Host:
 
     def note(self, notes: tuple[Any, ...]) -> None: ...
 
-    def send(self, request: Request, user: Any, done: Callable[[Reply], None]) -> None:
+    def send(self, request: Request, user: Any, done: Callable[[Reply], None], context: Any = None) -> None:
         reply = self._api.send(request, user)
         assert isinstance(reply, Reply)
         done(reply)
@@ -68,7 +68,9 @@ def test_another_takes_its_place_and_does_what_the_first_left(
             plane.fails = len(made) < 2
             made.append(plane)
             host: Any = Host(api)
-            return PlaneDriver(loop, plane, host, api.store, api.hub, lambda: api.now + loop.time(), failed)
+            return PlaneDriver(
+                loop, plane, host, api.store, api.hub, lambda: api.now + loop.time(), failed, tape=False
+            )
 
         kept = Planes(loop, drive)
         publish = api.hub.publish

@@ -1,0 +1,99 @@
+"""What a closed replay takes from a capture: the tape, the objects at its beginning, and later writes.
+
+Used by `player.py`. Pure.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from fairlead.control.instructions import DELIVERIES
+from fairlead.control.leadership import FENCE, LEASE, NAMESPACE
+from fairlead.core import codec
+from fairlead.model.key import Key
+from fairlead.model.views import LEASES
+from fairlead.replay.artifact import Artifact, RecordedChange
+from fairlead.replay.capture import AUDIT
+from fairlead.replay.tape import Sent, TapeItem, items_of
+from fairlead.store.contract import DELETED, OPERATIONS_MAX, Entry
+
+OWN = "system:fairlead:"  # users of planes begin so
+
+
+def tape_of(artifact: Artifact) -> Iterator[TapeItem]:
+    for line in artifact.lines:
+        if line.stream == DELIVERIES:
+            yield from items_of(bytes(line.body))
+
+
+def beginning_of(artifact: Artifact, revision: int) -> tuple[dict[Key, Entry], list[RecordedChange]]:
+    """The objects at that revision, and what was written after it."""
+    objects = {
+        Key(*each.key): Entry(Key(*each.key), each.uid, each.revision, bytes(each.value))
+        for each in artifact.objects
+        if each.revision <= revision
+    }
+    later: list[RecordedChange] = []
+    for change in artifact.changes:
+        key = Key(*change.key)
+        if change.revision > revision:
+            later.append(change)
+        elif change.change_type == DELETED:
+            objects.pop(key, None)
+        else:
+            objects[key] = Entry(key, change.uid, change.revision, bytes(change.value))
+    return objects, later
+
+
+def revisions_of_planes(artifact: Artifact, tape: Iterable[TapeItem]) -> frozenset[int]:
+    """What the planes of a tape wrote: the audit log has the last revision of each write, the tape the newest before
+    it. Leases are not in the log; those of leadership are the plane's."""
+    sent = [each for each in tape if isinstance(each, Sent)]
+    users = frozenset(f"{OWN}{each.controller}" for each in sent)
+    before = sorted({each.allotted for each in sent})
+    found = {
+        change.revision
+        for change in artifact.changes
+        if change.key[0] == LEASES.name and change.key[1] == NAMESPACE and change.key[2] in (LEASE, FENCE)
+    }
+    for line in artifact.lines:
+        if line.stream == AUDIT:
+            told = codec.decode(bytes(line.body))
+            last = told.get("revision")
+            if last and told.get("user") in users:
+                place = bisect_left(before, last)
+                first = before[place - 1] + 1 if place else last
+                found.update(range(max(first, last - OPERATIONS_MAX + 1), last + 1))
+    return frozenset(found)
+
+
+def named(key: Key) -> str:
+    return "/".join(filter(None, key))
+
+
+def differing_field(recorded: bytes, again: bytes) -> tuple[str, str] | None:
+    """The first field in which two objects differ, then and now; None if they are the same but for the order."""
+    return _differing(codec.decode(recorded), codec.decode(again), "")
+
+
+def _differing(one: Any, other: Any, path: str) -> tuple[str, str] | None:
+    if isinstance(one, dict) and isinstance(other, dict):
+        for name in (*one, *(each for each in other if each not in one)):
+            found = _differing(one.get(name), other.get(name), f"{path}.{name}" if path else name)
+            if found is not None:
+                return found
+        return None
+    if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        for index, (left, right) in enumerate(zip(one, other, strict=True)):
+            found = _differing(left, right, f"{path}[{index}]")
+            if found is not None:
+                return found
+        return None
+    return None if one == other else (f"{path}: {_brief(one)}", f"{path}: {_brief(other)}")
+
+
+def _brief(value: Any) -> str:
+    text = codec.encode(value).decode()
+    return text if len(text) <= 120 else f"{text[:117]}..."
