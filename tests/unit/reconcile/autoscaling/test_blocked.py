@@ -79,7 +79,7 @@ def test_whoever_asks_for_it_gets_the_amplification_up_to_the_bound() -> None:
     world = scaled(2, metrics=(WANTING,), metadata={"annotations": {REACT_TO_BLOCKED: "true"}})
     world.add(PLANE_SETTINGS, "default", spec={"autoscaling": {"amplificationMax": 4}})
     short(world, 5)
-    numbers = []
+    numbers: list[int] = []
     for _ in range(5):
         look(world, 15)
         short(world, replicas(world))
@@ -92,7 +92,7 @@ def test_a_window_has_a_bound_of_its_own_however_often_replicas_come_to_a_node()
     world = scaled(2, metrics=(WANTING,), metadata={"annotations": {REACT_TO_BLOCKED: "true"}})
     bounds = {"amplificationMax": 100, "amplificationPerWindowMax": 2.5, "amplificationWindowSeconds": 200}
     world.add(PLANE_SETTINGS, "default", spec={"autoscaling": bounds})
-    numbers = []
+    numbers: list[int] = []
     for _ in range(6):
         short(world, replicas(world) if numbers else 5)
         decision = look(world, 20)
@@ -109,7 +109,7 @@ def test_a_window_has_a_bound_of_its_own_however_often_replicas_come_to_a_node()
 def test_lag_of_the_scheduler_raises_the_number_no_further_than_the_bound() -> None:
     """Nobody says why they wait: the scheduler has not come to them."""
     world = scaled(4, metrics=(WANTING,))
-    numbers = []
+    numbers: list[int] = []
     world.edit(DEPLOYMENTS, "web", {"spec": {"replicas": 6}})
     for _ in range(4):
         world.settle(WORKLOADS)
