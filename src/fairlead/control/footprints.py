@@ -40,6 +40,13 @@ job-orphans reads pods metadata.deletionTimestamp metadata.finalizers metadata.o
 job-orphans writes pods metadata.finalizers
 namespace writes * delete
 namespace writes namespaces spec.finalizers status.conditions status.phase
+overrides reads endpointslices.discovery.k8s.io metadata.annotations[fairlead.dev/zone-weights]
+overrides reads leases.coordination.k8s.io metadata.annotations[fairlead.dev/proxy-follows]
+overrides reads nodes metadata.labels
+overrides reads scheduleroverrides.fairlead.dev status.conditions[observed.fairlead.dev/node-proxies]
+overrides reads services metadata.deletionTimestamp
+overrides writes scheduleroverrides.fairlead.dev status.conditions[observed.fairlead.dev/node-proxies]
+override-capacity reads reservations.fairlead.dev status.allocatedTo
 override-drain writes pods delete status.conditions[DisruptionTarget]
 repair writes leases.coordination.k8s.io delete
 repair writes pods metadata.finalizers status.conditions[fairlead.dev/Released]
