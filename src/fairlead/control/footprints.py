@@ -48,6 +48,7 @@ overrides reads services metadata.deletionTimestamp
 overrides writes scheduleroverrides.fairlead.dev status.conditions[observed.fairlead.dev/node-proxies]
 override-capacity reads reservations.fairlead.dev status.allocatedTo
 override-drain writes pods delete status.conditions[DisruptionTarget]
+repair reads planesettings.fairlead.dev spec
 repair writes leases.coordination.k8s.io delete
 repair writes pods metadata.finalizers status.conditions[fairlead.dev/Released]
 rollout-outcome reads deployments.apps metadata.annotations metadata.deletionTimestamp spec.paused spec.template
