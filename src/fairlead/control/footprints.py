@@ -57,6 +57,7 @@ rollout-outcome reads replicasets.apps metadata.annotations metadata.labels meta
 rollout-outcome reads scheduleroverrides.fairlead.dev spec.approval spec.changes spec.expiresAt spec.target
 rollout-outcome writes deployments.apps metadata.annotations[fairlead.dev/rolled-back-to] spec.template
   status.conditions[fairlead.dev/RolloutStuck]
+replicaset reads scheduleroverrides.fairlead.dev spec.changes
 root-certificate reads configmaps data
 root-certificate reads namespaces metadata.deletionTimestamp
 root-certificate writes configmaps create data
