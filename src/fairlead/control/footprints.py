@@ -40,7 +40,15 @@ job-orphans reads pods metadata.deletionTimestamp metadata.finalizers metadata.o
 job-orphans writes pods metadata.finalizers
 namespace writes * delete
 namespace writes namespaces spec.finalizers status.conditions status.phase
+overrides reads endpointslices.discovery.k8s.io metadata.annotations[fairlead.dev/zone-weights]
+overrides reads leases.coordination.k8s.io metadata.annotations[fairlead.dev/proxy-follows]
+overrides reads nodes metadata.labels
+overrides reads scheduleroverrides.fairlead.dev status.conditions[observed.fairlead.dev/node-proxies]
+overrides reads services metadata.deletionTimestamp
+overrides writes scheduleroverrides.fairlead.dev status.conditions[observed.fairlead.dev/node-proxies]
+override-capacity reads reservations.fairlead.dev status.allocatedTo
 override-drain writes pods delete status.conditions[DisruptionTarget]
+repair reads planesettings.fairlead.dev spec
 repair writes leases.coordination.k8s.io delete
 repair writes pods metadata.finalizers status.conditions[fairlead.dev/Released]
 rollout-outcome reads deployments.apps metadata.annotations metadata.deletionTimestamp spec.paused spec.template
@@ -49,6 +57,7 @@ rollout-outcome reads replicasets.apps metadata.annotations metadata.labels meta
 rollout-outcome reads scheduleroverrides.fairlead.dev spec.approval spec.changes spec.expiresAt spec.target
 rollout-outcome writes deployments.apps metadata.annotations[fairlead.dev/rolled-back-to] spec.template
   status.conditions[fairlead.dev/RolloutStuck]
+replicaset reads scheduleroverrides.fairlead.dev spec.changes
 root-certificate reads configmaps data
 root-certificate reads namespaces metadata.deletionTimestamp
 root-certificate writes configmaps create data
