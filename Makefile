@@ -2,8 +2,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 ARGS ?=
-# One more than the cores of a small machine: many tests wait.
-WORKERS ?= 3
+# Two more than the cores of a small machine: many tests wait.
+WORKERS ?= 4
 # Python's bytecode is kept, and kept out of the tree: without it every start of a process takes half a second more.
 unexport PYTHONDONTWRITEBYTECODE
 export PYTHONPYCACHEPREFIX := $(CURDIR)/.venv/bytecode

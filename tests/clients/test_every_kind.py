@@ -58,7 +58,10 @@ ROWS: dict[str, dict[str, str]] = {
         "SPENT": "<none>", "BURN": "<none>", "MET": "Unknown", "AGE": "AGE",
     },
     "auditpolicies": {"NAME": "default", "IN FORCE": "True", "RULES": "1", "AGE": "AGE"},
-    "recordingpolicies": {"NAME": "default", "IN FORCE": "True", "RULES": "1", "AGE": "AGE"},
+    "recordingpolicies": {
+        "NAME": "default", "IN FORCE": "True", "RULES": "1", "KEPT": "0", "BYTES": "0", "DROPPED": "0",
+        "MERGED": "0", "AGE": "AGE",
+    },
     "validatingadmissionpolicies": {
         "NAME": "judges", "VALIDATIONS": "1", "PARAMKIND": "v1/ConfigMap", "AGE": "AGE",
     },
@@ -151,6 +154,7 @@ DESCRIBED: dict[str, tuple[str, ...]] = {
     "servicelevelobjectives/checkout": ("Objective: 99.9", "Window Seconds: 86400"),
     "auditpolicies/default": ("Level: Metadata", "Users:", "ci", "Verbs:"),
     "recordingpolicies/default": ("Level: Outcome", "builds"),
+    "chaosexperiments/drill": ("Reason: a drill", "Percent: 1", "cronjob"),
     "evidencepolicies/default": ("Signal: MissedHeartbeats", "Confidence: medium", "Releases Per Minute: 6"),
     "runbooks/hold": ("Summary: waits", "Expression: now > timestamp(0)"),
     "runbookruns/hold-1": ("Runbook: hold", "Username: admin", "Until: false"),

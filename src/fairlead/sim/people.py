@@ -51,7 +51,7 @@ class People:
         self.left = left
         self.unheard = 0.0  # how likely it is that a request, or its answer, is lost
         self._chance = chance
-        self.did: dict[str, int] = {}  # by action, how often it was carried out
+        self.did: dict[str, int] = {}  # by action, how often it was carried out, or refused to who may not
         self.verbs: dict[str, int] = {}  # by verb, how often it was asked for
         self._timeline, self._server, self._digest, self._observed = timeline, server, digest, observed
         self._lanes: dict[str, deque[ScenarioStep]] = {}  # those with a step under way, and what waits for it
@@ -144,6 +144,8 @@ class People:
             tried += reply is not None
             if step is not None and step.tries and tried >= step.tries:
                 self._open.pop(id(request), None)
+                if reply is not None and reply.status == 403:
+                    self._count(step)
                 self._end(step)
                 return
             if step is not None:
@@ -153,9 +155,12 @@ class People:
             self._timeline.after(_patience(step, tried), self._ask, request, step, tried)
         elif step is not None:
             self._open.pop(id(request), None)
-            if step.action:
-                self.did[step.action] = self.did.get(step.action, 0) + 1
+            self._count(step)
             self._end(step)
+
+    def _count(self, step: ScenarioStep) -> None:
+        if step.action:
+            self.did[step.action] = self.did.get(step.action, 0) + 1
 
     def _is_so(self, request: Request, step: ScenarioStep | None, reply: Reply) -> bool:
         if reply.status < 400:

@@ -14,11 +14,10 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from fairlead.control.instructions import DECISIONS, Call, Record
 from fairlead.port.outcome import Conflict, Done, Outcome, Refused
 from fairlead.port.request import READ_VERBS, Request
 from fairlead.runtime.tracing.contract import (
@@ -34,11 +33,15 @@ from fairlead.runtime.tracing.contract import (
 )
 from fairlead.wire.exchange import Exchange
 
+if TYPE_CHECKING:  # agents trace as well, and load no plane
+    from fairlead.control.instructions import Call, Record
+
 #: bound: plane | writes to which a turn can be linked | the oldest are forgotten
 WRITES_REMEMBERED_MAX = 10_000
 _BILLION = 1_000_000_000
 _OPERATIONS_MAX = 10  # identities of effects that a span names
 _SERVER_FAULTS = 500
+_DECISIONS = "decisions"  # the stream of records (`control/instructions.py`)
 
 
 class _Line(msgspec.Struct, gc=False):
@@ -130,7 +133,7 @@ class Tracer:
 
     def decided(self, record: Record) -> None:
         """A record, as it is kept: a turn with its wait, or what became of one."""
-        if record.stream != DECISIONS:
+        if record.stream != _DECISIONS:
             return
         line = _line(record.body)
         if line.of:

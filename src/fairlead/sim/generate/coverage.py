@@ -24,6 +24,7 @@ from fairlead.model.catalog import CATALOG
 from fairlead.model.kinds import (
     accessgrant,
     changefreeze,
+    chaosexperiment,
     flowschema,
     prioritylevelconfiguration,
     recordingpolicy,
@@ -71,6 +72,7 @@ SELDOM = frozenset({met.actor_name("returned"), "status_again"})
 _OTHER_KINDS = (
     accessgrant.KIND,
     changefreeze.KIND,
+    chaosexperiment.KIND,
     flowschema.KIND,
     prioritylevelconfiguration.KIND,
     runbook.RUNBOOK,

@@ -122,7 +122,7 @@ def test_every_controller_and_every_effect_can_be_named() -> None:
 def test_the_field_table_has_exactly_the_knobs_with_the_right_type() -> None:
     tables = load_tables()
     spec = tables["PlaneSettingsSpec"].fields
-    assert set(spec) == {*SECTIONS, "schedulingPolicy", "admission"}
+    assert set(spec) == {*SECTIONS, "schedulingPolicy", "admission", "chaos"}
     types = {
         "queues": "PlaneQueue",
         "controllers": "PlaneController",
