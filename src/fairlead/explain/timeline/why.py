@@ -27,6 +27,7 @@ from fairlead.model.marks import RELEASED
 
 _STEPS_MAX = 6
 _BLOCKS = (FILTERED, REFUSED, WAITED)
+_PASSED = (BOUND, ENDED)  # what has a node, or is gone, waits no more
 
 
 class Why(NamedTuple):
@@ -49,7 +50,7 @@ def why_of(told: Sequence[Told], target: str, exists: bool, own: Container[str],
             later = [
                 other
                 for other in told[place:]
-                if other.first.kind == BOUND and each.last.about in other.about
+                if other.first.kind in _PASSED and each.last.about in other.about
             ]
             if not later:
                 said = f"{name}{more} came no further at {_clock(each.last.at)}: {each.last.who}: {each.last.what}"
