@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import time
 from pathlib import Path
 
 import pytest
@@ -34,6 +36,16 @@ def test_a_deployment_comes_up_in_many_seeds(tmp_path: Path) -> None:
 
 def test_a_seed_is_one_run(tmp_path: Path) -> None:
     assert lived(1, tmp_path / "one").digest == lived(1, tmp_path / "two").digest
+
+
+def test_the_clocks_of_the_machine_are_nothing_to_a_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    digest = lived(1, tmp_path / "one").digest
+    for name in ("monotonic", "perf_counter", "time"):
+        shown = itertools.count(int(getattr(time, name)()) + 1, 3600)
+        monkeypatch.setattr(time, name, lambda shown=shown: float(next(shown)))
+    assert lived(1, tmp_path / "two").digest == digest
 
 
 def test_a_plane_whose_driver_tells_it_of_no_changes_is_found(

@@ -58,12 +58,20 @@ CLOCKS = (
         5,
         "the clock of a process follows the wall clock",
         "runtime/clock.py",
-        "return round((self._steady() + self._anchor) * 1e6) / 1e6",
+        "return round((self.steady() + self._anchor) * 1e6) / 1e6",
         "return self.wall()",
         (
             "tests/unit/runtime/test_clock.py"
             "::test_it_does_not_follow_the_wall_clock_and_tells_how_far_that_is_ahead",
         ),
+    ),
+    Mutant(
+        5,
+        "turns of requests go by a clock of the machine, whatever clock the server was given",
+        "runtime/server/process.py",
+        "self._store, self._clock.steady)",
+        "self._store, time.monotonic)",
+        ("tests/deterministic/test_cluster.py::test_the_clocks_of_the_machine_are_nothing_to_a_run",),
     ),
     Mutant(
         5,

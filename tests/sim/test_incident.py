@@ -8,9 +8,7 @@ from pathlib import Path
 import pytest
 
 from fairlead.api.access.users import MASTERS, User
-from fairlead.api.plan import Watch
 from fairlead.cli.main import main
-from fairlead.port.request import Reply, Request
 from fairlead.replay.artifact import Artifact, read_artifact, write_artifact
 from fairlead.replay.capture import capture
 from fairlead.replay.store_origin import StoreOrigin
@@ -26,16 +24,9 @@ PLANE = User("system:fairlead:plane", groups=(MASTERS,))
 PLANT = "fairlead.sim.zoo.no_read_your_writes:plant"
 
 
-class AsPlane(InProcess):
-    """What the driver sends is the plane's; what tests ask for is an administrator's."""
-
-    def send(self, request: Request, user: User = PLANE) -> Reply | Watch:
-        return super().send(request, user)
-
-
 @pytest.fixture(scope="module")
 def incident() -> Artifact:
-    driver = Kept(AsPlane(NOW))
+    driver = Kept(InProcess(NOW), user=PLANE)  # what tests ask for is an administrator's
     driver.run(5)
     do(driver, [("post", "/api/v1/namespaces", {"metadata": {"name": "shop"}})])
     deployment = ("post", "/apis/apps/v1/namespaces/shop/deployments", load.workload("web", 3))

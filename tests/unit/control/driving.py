@@ -50,7 +50,7 @@ class Driver:
     ) -> None:
         """`user`: whom its requests come from."""
         self.api = api
-        self._user = user
+        self.user = user
         self.lose = lose or (lambda request: "")
         chosen = deciders if deciders is not None else (*default_deciders(), hollow_decider("node-", 2))
         self.plane = Plane(identity, chosen, Placer if deciders is None else None, capabilities)
@@ -96,7 +96,7 @@ class Driver:
                 self.lost.append(request)
             outcome: Any = Unknown("no answer")
             if lost != "request":
-                reply = self.api.send(request, self._user)
+                reply = self.api.send(request, self.user)
                 assert isinstance(reply, Reply)
                 if not lost:
                     outcome = outcome_of(reply)

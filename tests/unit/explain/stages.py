@@ -48,13 +48,6 @@ class Refusing(InProcess):
         return super().send(request, *given, **named)
 
 
-class AsPlane(InProcess):
-    """An API that knows who the plane is: only it may say that a pod is released."""
-
-    def send(self, request: Request, user: User = PLANE) -> Any:
-        return super().send(request, user)
-
-
 def deploy(asked: Asked, replicas: int = 1, paused: bool = False, **spec: Any) -> None:
     container = {"name": "main", "image": "web:1", "resources": {"requests": {"cpu": spec.pop("cpu", "1")}}}
     body = {
@@ -173,7 +166,7 @@ def waiting(reason: str, message: str = "") -> Callable[[Asked], None]:
 
 
 def as_plane(asked: Asked) -> None:
-    """With the rules for silence, and an API that lets the plane write what only the plane may."""
+    """With the rules for silence, and an API that knows who the plane is: only it may say that a pod is released."""
     spec = evidence_rows.default_spec()
     create(
         asked,
@@ -181,7 +174,7 @@ def as_plane(asked: Asked) -> None:
         named("fairlead.dev/v1", "EvidencePolicy", evidence_rows.NAME, spec=spec),
     )
     create(asked, "/api/v1/namespaces", named("v1", "Namespace", "kube-node-lease"))
-    asked.api.__class__ = AsPlane
+    asked.driver.user = PLANE
 
 
 def lease(asked: Asked, node: str) -> None:

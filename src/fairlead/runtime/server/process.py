@@ -241,7 +241,7 @@ class Server:
         self._granting.learn_all()
         granting = asyncio.create_task(self._granting.run())
         unled = asyncio.create_task(Unled(host, self._clock).run())
-        self._turns = Turns(loop, self._assembly.flow_control, self._store, time.monotonic)
+        self._turns = Turns(loop, self._assembly.flow_control, self._store, self._clock.steady)
         driver.gathers = self._turns.gathers
         handler = Handler(
             host,
