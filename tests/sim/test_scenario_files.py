@@ -18,6 +18,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples/scenarios"
 FILES = sorted(EXAMPLES.glob("*.yaml"))
 SEED_82219 = EXAMPLES / "seed-82219.yaml"
 PLANT = "fairlead.sim.zoo.duplicate_reservation:plant"
+LIVE_PLANT = "fairlead.sim.zoo.duplicate_reservation:live"
 
 
 def written(file: Path) -> WrittenScenario:
@@ -67,20 +68,33 @@ def test_seed_82219_breaks_with_its_plant_and_holds_without() -> None:
 
 
 @pytest.mark.soak
-def test_what_is_shrunk_keeps_the_faults_it_needs_and_none_of_what_the_file_expects() -> None:
+@pytest.mark.parametrize(
+    ("plant", "late", "pinned", "struck"),
+    [
+        # Who takes over has not been told, whatever the one before it heard.
+        (PLANT, "standby", ["plane_crash", "watch_delay"], []),
+        # Who did not hear the answer tries again itself.
+        (LIVE_PLANT, "leader", ["watch_delay"], ["call"]),
+    ],
+)
+def test_what_is_shrunk_keeps_the_faults_it_needs_and_none_of_what_the_file_expects(
+    plant: str, late: str, pinned: list[str], struck: list[str]
+) -> None:
     text = (EXAMPLES / "duplicate-reservation.yaml").read_text()
-    head, _, _ = text.partition("expect:")
-    more = "  - {at: 9s, relist: nodes}\nexpect: {end: [{object: pods/replica-042}]}\n"
+    head, _, _ = text.replace("of: standby, for: 10s", f"of: {late}, for: 18s").partition("expect:")
+    if "plane_crash" not in pinned:
+        head = "".join(line for line in head.splitlines(True) if "restart: leader" not in line)
+    more = "  - {at: 9s, relist: nodes}\nexpect: {end: [{object: replicasets/replica-042}]}\n"
     scenario = parse_scenario("shrunk", f"{head}{more}".encode())
-    runner = Runner(scenario.scenario, scenario.faults, PLANT)
+    runner = Runner(scenario.scenario, scenario.faults, plant)
     run = runner.play(Chance(3))
     assert run.violation is not None
     case = case_of(runner.scenario, runner.faults, run)
     runs = iter(range(40))
-    shrunk = shrink(case, CaseJudge(PLANT, run.violation, run.seconds), lambda: next(runs, None) is not None)
+    shrunk = shrink(case, CaseJudge(plant, run.violation, run.seconds), lambda: next(runs, None) is not None)
     kept = shrunk.case
-    assert [fault.name for fault in kept.scenario.pinned] == ["plane_crash", "watch_delay"]
-    assert [name[0] for name, _, fault in kept.choices if fault] == ["call"]
+    assert [fault.name for fault in kept.scenario.pinned] == pinned
+    assert [name[0] for name, _, fault in kept.choices if fault] == struck
     assert kept.scenario.expected == ()
     assert kept.size < case.size / 5
 

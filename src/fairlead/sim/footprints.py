@@ -53,7 +53,6 @@ _BESIDE = frozenset({SCHEDULER, AGENT, EVENTS, "hollow"})
 _PLAYED_BY_ANY = "[sim.fairlead.dev/"
 _PLAYED = (
     "[hollow.fairlead.dev/",
-    "[recovery.fairlead.dev/",
     "[metrics.fairlead.dev/",
     "[operator.fairlead.dev/",
 )

@@ -22,7 +22,7 @@ from fairlead.model.views import PODS, Condition, Resource, Stored, View
 
 _MARK = "fairlead.dev/scrambled"
 _OTHER_STATUS = {"True": "False", "False": "True"}
-_PLAYED = ("hollow.fairlead.dev/", "metrics.fairlead.dev/", "recovery.fairlead.dev/")  # what worlds play with
+_PLAYED = ("hollow.fairlead.dev/", "metrics.fairlead.dev/")  # what worlds play with
 _MANY = frozenset({"list", "owned", "select"})
 
 

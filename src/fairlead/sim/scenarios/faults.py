@@ -7,7 +7,7 @@
     - {at: 5s, restart: leader}                                   also: server
     - {at: 5s, pause: leader, for: 20s}                           also: cut, deafen
     - {at: 5s, break watches: leader}                             also: expire watches
-    - {at: 3s, write: create reservations, by: recovery, nth: 1, then: answer lost}
+    - {at: 3s, write: create reservations, by: override-capacity, nth: 1, then: answer lost}
     - {at: 9s, node: node-a1, suffers: agent_cut, for: 30s}       a node with a machine of its own
 
 `of` is plane-0, plane-1, ..., `leader` (if nothing is said), `standby` or `every plane`: who that is at this instant.
