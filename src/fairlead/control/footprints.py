@@ -35,6 +35,7 @@ autoscaler reads statefulsets.apps status
 autoscaler writes replicasets.apps spec.replicas
 autoscaler writes statefulsets.apps spec.replicas
 garbage-collector writes * delete metadata.finalizers metadata.ownerReferences
+job writes pods delete
 job-orphans reads jobs.batch metadata.deletionTimestamp
 job-orphans reads pods metadata.deletionTimestamp metadata.finalizers metadata.ownerReferences
 job-orphans writes pods metadata.finalizers
