@@ -17,7 +17,7 @@ from fairlead.control.instructions import DELIVERIES
 from fairlead.core.errors import UsageError
 from fairlead.replay.artifact import Artifact, read_artifact
 from fairlead.sim.closed.captured import differing_field, tape_of
-from fairlead.sim.closed.player import Closed, play
+from fairlead.sim.closed.player import ClosedReplay, play
 
 FILE = Path(__file__).parents[1] / "incidents" / "duplicate-reservation.incident.gz"
 
@@ -27,7 +27,7 @@ def incident() -> Artifact:
     return read_artifact(gzip.decompress(FILE.read_bytes()))
 
 
-def intents(found: Closed) -> list[str]:
+def intents(found: ClosedReplay) -> list[str]:
     """Of reservations at the end."""
     kept = [each.data for each in found.objects if each.key.resource == "reservations.fairlead.dev"]
     return [json.loads(data)["spec"]["intent"].rpartition("-")[2] for data in kept]

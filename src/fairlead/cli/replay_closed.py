@@ -10,7 +10,7 @@ from fairlead.core.errors import UsageError
 from fairlead.replay.artifact import LIVE, Artifact
 
 if TYPE_CHECKING:
-    from fairlead.sim.closed.player import Closed
+    from fairlead.sim.closed.player import ClosedReplay
 
 
 def replay_closed(artifact: Artifact, options: argparse.Namespace) -> int:
@@ -39,7 +39,7 @@ def replay_closed(artifact: Artifact, options: argparse.Namespace) -> int:
     return 0 if found.is_same and not found.violations else 1
 
 
-def _print(found: Closed) -> None:
+def _print(found: ClosedReplay) -> None:
     faults = ", ".join(f"{name} {count}" for name, count in found.faults.items()) or "none"
     print(
         f"{found.deliveries} deliveries, {found.others} writes of others and {found.starts} starts of a plane fed;"

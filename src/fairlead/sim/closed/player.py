@@ -1,6 +1,6 @@
 """Plays an incident again from its tape: `fairlead replay FILE --closed`.
 
-    play(artifact, plant) -> Closed
+    play(artifact, plant) -> ClosedReplay
 
 A plane is told what the plane was told then, at the same instants and with the same chance: what its watches brought,
 what was answered, which fault struck, when it woke, and that it began anew. What it asks for goes to an API over the
@@ -68,7 +68,7 @@ _FREE = b"closed!!"  # half of the entropy of requests that are not on the tape
 _STEPS_MAX = 1_000
 
 
-class Divergence(NamedTuple):
+class FirstDifference(NamedTuple):
     time: str
     controller: str
     what: str
@@ -76,7 +76,7 @@ class Divergence(NamedTuple):
     again: str
 
 
-class Closed(msgspec.Struct):
+class ClosedReplay(msgspec.Struct):
     """What came of it. `commits`: of the plane; `equal`: those that are the same to the byte."""
 
     commits: int = 0
@@ -85,7 +85,7 @@ class Closed(msgspec.Struct):
     others: int = 0  # commits of everybody else, put in as they were
     starts: int = 0
     faults: dict[str, int] = {}
-    divergence: Divergence | None = None
+    divergence: FirstDifference | None = None
     violations: list[str] = []
     objects: tuple[Entry, ...] = ()  # at the end
 
@@ -94,7 +94,7 @@ class Closed(msgspec.Struct):
         return self.divergence is None
 
 
-def play(artifact: Artifact, plant: str = "") -> Closed:
+def play(artifact: Artifact, plant: str = "") -> ClosedReplay:
     tape = list(tape_of(artifact))
     first = next((at for at, item in enumerate(tape) if isinstance(item, Began)), None)
     if first is None:
@@ -124,7 +124,7 @@ class _Player:
         self._monitors = LiveMonitors()
         ordered = sorted(entries.values(), key=lambda entry: entry.revision)
         self._monitors.learn(ordered)
-        self.found = Closed()
+        self.found = ClosedReplay()
         self._writer = ""  # who the API is asked by just now
         self._server = ClosedServer(
             ordered, began.revision, began.now, self._observe, mounts, self._parts["api"]
@@ -142,7 +142,7 @@ class _Player:
         self._timers: dict[str, float] = {}
         self._faults: Counter[str] = Counter()
 
-    def run(self) -> Closed:
+    def run(self) -> ClosedReplay:
         for item in self._tape:
             if self.found.divergence is not None:
                 self._go_on_freely(item.now)
@@ -331,7 +331,7 @@ class _Player:
 
     def _diverge(self, controller: str, what: str, recorded: str, again: str) -> None:
         if self.found.divergence is None:
-            self.found.divergence = Divergence(microtime(self._now), controller, what, recorded, again)
+            self.found.divergence = FirstDifference(microtime(self._now), controller, what, recorded, again)
 
     def _go_on_freely(self, until: float) -> None:
         """It wakes when it wants to; what it asks for and did not ask for then is carried out and answered."""

@@ -13,7 +13,7 @@ from fairlead.api.server import Api
 from fairlead.sim.parts import Parts
 
 
-class Addresses:
+class SignerBlindAuthorizer:
     """Asks nobody about signers."""
 
     def __init__(self, desk: Desk) -> None:
@@ -30,7 +30,7 @@ class Addresses:
 
 class AddressApi(Api):
     def __init__(self, desk: Desk, sign_in: SignIn) -> None:
-        super().__init__(replace(desk, authorizer=Addresses(desk)), sign_in)
+        super().__init__(replace(desk, authorizer=SignerBlindAuthorizer(desk)), sign_in)
 
 
 def plant(parts: Parts) -> Parts:
