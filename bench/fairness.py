@@ -2,14 +2,17 @@
 
     python bench/fairness.py [--json] [--seconds 8] [--rounds 3] [--connections 200] [--objects 2000] [--creates 3000]
     python bench/fairness.py up ...      `fairlead up ...` without fairness, as the comparison starts it
+    python bench/fairness.py switched up ...     one that SIGUSR1 gives no fairness, and SIGUSR2 gives it back
 
 Two servers, one with and one without fairness, get the same in turn, in an order that changes from round to round. The
 loud client is a process with many connections: lists of all ConfigMaps and creates, each connection as fast as it is
 answered. Beside it a node renews its lease, a person with a role of their own lists a small namespace as `kubectl get`
 does, and an admin does the same, fifty times a second each. `quiet` is the same without the loud client. The loud client
 runs at the lowest priority of the machine, so that what is measured is whose turn it is in the server, not on the
-processors. Then the creates of `bench/api.py`, by blocks: of an admin (who is exempt) and of a user who is not; what
-counts is the processor time of the server, and, for the one who is not exempt, the creates per second too.
+processors. Then the creates of `bench/api.py`, by blocks: of an admin (who is exempt) and of a user who is not. There is
+one server for them, which has fairness in every other block: two servers of one program differ by more than fairness
+costs. What counts is the processor time of the server, and, for the one who is not exempt, the creates per second too.
+`control` compares blocks that all have it in the same way: what it finds is the error of the measurement.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ import argparse
 import asyncio
 import json
 import os
+import signal
 import ssl
 import statistics
 import subprocess
@@ -31,18 +35,31 @@ from urllib.parse import urlsplit
 
 HERE = Path(__file__).parent
 INTERVAL_SECONDS = 0.02
-BLOCK = 1000  # creates
+BLOCK = 500  # creates
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
 SMALL, BIG = "small", "big"
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/bench-node"
 
 
-def without_fairness(arguments: list[str]) -> int:
+def without_fairness(arguments: list[str], *, switched: bool = False) -> int:
     sys.path.remove(str(HERE))  # its queue.py is not the one that programs mean
     from fairlead.cli.main import main
     from fairlead.wire import turns
 
-    setattr(turns.Turns, "arrive", lambda self, exchange, user, request, path, begin, refuse: begin())  # noqa: B010
+    def switch(arrive: Any) -> None:
+        setattr(turns.Turns, "arrive", arrive)  # noqa: B010
+
+    def at_once(
+        _turns: Any, _exchange: Any, _user: Any, _request: Any, _path: Any, begin: Any, _: Any
+    ) -> None:
+        begin()
+
+    if switched:
+        fair = turns.Turns.arrive
+        signal.signal(signal.SIGUSR1, lambda *_: switch(at_once))
+        signal.signal(signal.SIGUSR2, lambda *_: switch(fair))
+    else:
+        switch(at_once)
     return main(arguments)
 
 
@@ -252,6 +269,10 @@ def compare(options: argparse.Namespace) -> dict[str, Any]:
         def command(self) -> list[str]:
             return [sys.executable, str(HERE / "fairness.py")]
 
+    class Switched(Plane):
+        def command(self) -> list[str]:
+            return [sys.executable, str(HERE / "fairness.py"), "switched"]
+
     out: dict[str, Any] = {
         "bench": "fairness",
         "connections": options.connections,
@@ -275,7 +296,7 @@ def compare(options: argparse.Namespace) -> dict[str, Any]:
         finally:
             end(benches)
     if options.creates:
-        out["creates"] = compare_creates(options.creates, Plane, Without)
+        out["creates"] = compare_creates(options.creates, Switched)
     return out
 
 
@@ -285,20 +306,18 @@ def end(benches: dict[str, Bench]) -> None:
         each.plane.process.wait(20)
 
 
-def compare_creates(creates: int, fair: Any, without: Any) -> dict[str, Any]:
+def compare_creates(creates: int, plane: Any) -> dict[str, Any]:
     """As `bench/api.py` measures them: an API without controllers."""
     with tempfile.TemporaryDirectory() as scratch:
-        benches = {
-            mode: Bench(made(Path(scratch) / mode, "--without-controllers"), 20)
-            for mode, made in (("on", fair), ("off", without))
-        }
+        bench = Bench(plane(Path(scratch) / "switched", "--without-controllers"), 20)
+        cases = (("exempt", "off"), ("not_exempt", "off"), ("control", "on"))
         try:
             return {
-                who: cost(benches, who, creates, number * 1_000_000)
-                for number, who in enumerate(("exempt", "not_exempt"), 1)
+                who: cost(bench, who, other, creates, number * 1_000_000)
+                for number, (who, other) in enumerate(cases, 1)
             }
         finally:
-            end(benches)
+            end({"": bench})
 
 
 def ratios(found: dict[str, list[Any]]) -> dict[str, Any]:
@@ -314,15 +333,17 @@ def ratios(found: dict[str, list[Any]]) -> dict[str, Any]:
     return out
 
 
-def cost(benches: dict[str, Bench], who: str, creates: int, start: int) -> dict[str, Any]:
-    taken: dict[str, list[tuple[float, float]]] = {mode: [] for mode in benches}
-    for number in range(-1, creates // BLOCK):  # the first block warms up
-        for mode in list(benches) if number % 2 else list(reversed(benches)):
-            bench = benches[mode]
-            token = bench.plane.token if who == "exempt" else bench.loud
-            block = bench.creates(token, start + (number + 1) * BLOCK, 64)
+def cost(bench: Bench, who: str, other: str, creates: int, start: int) -> dict[str, Any]:
+    """Blocks with fairness against blocks with `other`; which comes first changes from pair to pair."""
+    taken: dict[str, list[tuple[float, float]]] = {"on": [], "off": []}
+    token = bench.plane.token if who == "exempt" else bench.loud
+    for number in range(-1, creates // BLOCK):  # the first pair warms up
+        for place, case in enumerate(("on", "off") if number % 2 else ("off", "on")):
+            fair = case == "on" or other == "on"
+            os.kill(bench.plane.process.pid, signal.SIGUSR2 if fair else signal.SIGUSR1)
+            block = bench.creates(token, start + (2 * (number + 1) + place) * BLOCK, 64)
             if number >= 0:
-                taken[mode].append(block)
+                taken[case].append(block)
     out: dict[str, Any] = {"creates_each": creates, "block": BLOCK}
     for index, what in enumerate(("cpu_us", "per_second")):
         pairs = [(on[index], off[index]) for on, off in zip(taken["on"], taken["off"], strict=True)]
@@ -338,6 +359,8 @@ def cost(benches: dict[str, Bench], who: str, creates: int, start: int) -> dict[
 def main() -> None:
     if sys.argv[1:2] == ["up"] or sys.argv[1:2] == ["token"]:
         sys.exit(without_fairness(sys.argv[1:]))
+    if sys.argv[1:2] == ["switched"]:
+        sys.exit(without_fairness(sys.argv[2:], switched=True))
     if sys.argv[1:2] == ["loud"]:
         import uvloop
 

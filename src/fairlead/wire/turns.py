@@ -40,7 +40,7 @@ from fairlead.wire.exchange import Exchange
 TURN_SECONDS = 0.0005
 # While all requests are of one flow, nobody is kept waiting by longer turns and fuller commits, which cost less each.
 #: bound: requests | the same while all come from one flow | the same
-ALONE_TURN_SECONDS = 0.002
+ALONE_TURN_SECONDS = 0.01
 #: bound: requests | a commit waits for more of one flow that comes alone | it begins
 GATHER_SECONDS = 0.01
 #: bound: requests | one that was turned away comes back after | it may be turned away again
@@ -120,7 +120,7 @@ class Turns:
         self._carry_out(self.machine.handle(Arrived(turn, flow, width.seats, width.in_turn, now, room)))
 
     def end(self, turn: _Turn) -> None:
-        self._carry_out(self.machine.handle(Ended(turn, self._now())))
+        self._carry_out(self.machine.handle(Ended(turn)))
 
     @property
     def levels(self) -> Mapping[str, Level]:

@@ -44,7 +44,6 @@ class Ended(msgspec.Struct, Generic[T], frozen=True, gc=False):
     """A request is answered, has become a stream, or nobody waits for it any more."""
 
     ticket: T
-    now: float
 
 
 class Looked(msgspec.Struct, frozen=True, gc=False):

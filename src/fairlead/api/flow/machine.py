@@ -10,8 +10,8 @@ flow that has been alone for a moment has ALONE_SEATS, until another comes.
     Arrived --+--> Begin                  nobody waits, there is a seat and time in this turn of the loop
               +--> TurnSoon, LookAt       it waits in a queue of its level
               +--> Refuse                 its queue is full, or its level has no queues and no seat
-    TurnCame ----> Begin, TurnSoon        the next one; TurnSoon if another could follow
-    Ended -------> TurnSoon               a seat or a place is free that somebody waits for
+    TurnCame ----> Begin, TurnSoon        the next one; TurnSoon if another waits. Nothing: nobody could begin
+    Ended -------> TurnSoon               a seat or a place is free, and somebody waits
     Looked ------> Refuse..., LookAt      who has waited for WAIT_SECONDS; seats held for SEAT_SECONDS are free again
 """
 
@@ -107,7 +107,7 @@ class Machine(Generic[T]):
         if isinstance(event, Arrived):
             return self._arrived(event)
         if isinstance(event, Ended):
-            return self._ended(event.ticket, event.now)
+            return self._ended(event.ticket)
         if isinstance(event, TurnCame):
             return self._turn(event.now)
         if isinstance(event, Looked):
@@ -146,7 +146,7 @@ class Machine(Generic[T]):
                 gone.become(gone.level, Seats(1, 0, 0), shares)  # one after the other, to the end
             else:
                 del self._levels[name]
-        return self._turn_soon(event.now)
+        return self._turn_soon()
 
     def _arrived(self, event: Arrived[T]) -> tuple[Instruction[T], ...]:
         flow = event.flow
@@ -177,20 +177,20 @@ class Machine(Generic[T]):
         if event.room:
             found = self._turn(event.now)
             return (*found, *self._look_later(event.now))
-        return (*self._turn_soon(event.now), *self._look_later(event.now))
+        return (*self._turn_soon(), *self._look_later(event.now))
 
-    def _ended(self, ticket: T, now: float) -> tuple[Instruction[T], ...]:
+    def _ended(self, ticket: T) -> tuple[Instruction[T], ...]:
         request = self._begun.pop(ticket, None)
         if request is not None:
             self._give_back(request)
-            return self._turn_soon(now) if self._waiting else ()
+            return self._turn_soon() if self._waiting else ()
         request = self._waiting.pop(ticket, None)
         if request is not None:  # nobody waits for it any more
             self._levels[request.level].queues.remove(request)
             counts = request.counts
             counts.waiting -= 1
             counts.cancelled += 1
-            return self._turn_soon(now)  # others may have waited behind it
+            return self._turn_soon()  # others may have waited behind it
         return ()
 
     def _turn(self, now: float) -> tuple[Instruction[T], ...]:
@@ -206,7 +206,7 @@ class Machine(Generic[T]):
         counts.waiting -= 1
         counts.waited.observe(max(0.0, now - request.since))
         self._begin(state, request, now)
-        return (Begin(request.ticket), *self._turn_soon(now))
+        return (Begin(request.ticket), *self._turn_soon())
 
     def _look(self, now: float) -> tuple[Instruction[T], ...]:
         self._looks = False
@@ -223,7 +223,7 @@ class Machine(Generic[T]):
                 break
             del self._begun[request.ticket]
             self._give_back(request)
-        return (*out, *self._turn_soon(now), *self._look_later(now))
+        return (*out, *self._turn_soon(), *self._look_later(now))
 
     # Who is next
 
@@ -295,8 +295,8 @@ class Machine(Generic[T]):
             counts = self.counts.setdefault(key, FlowCounts())
         return counts
 
-    def _turn_soon(self, now: float) -> tuple[Instruction[T], ...]:
-        if self._turn_asked or not self._waiting or self._next(now) is None:
+    def _turn_soon(self) -> tuple[Instruction[T], ...]:
+        if self._turn_asked or not self._waiting:
             return ()
         self._turn_asked = True
         return (TurnSoon(),)

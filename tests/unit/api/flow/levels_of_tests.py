@@ -87,7 +87,7 @@ class Driven:
         self._do(Arrived(ticket, self.flow(level, user), width, in_turn, self.now, room))
 
     def end(self, ticket: str) -> None:
-        self._do(Ended(ticket, self.now))
+        self._do(Ended(ticket))
 
     def turn(self) -> list[str]:
         """One turn of the loop with time for everybody who can begin. Who began in it."""

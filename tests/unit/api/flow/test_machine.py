@@ -276,6 +276,7 @@ def test_when_one_that_waits_for_many_seats_leaves_those_behind_it_go_on() -> No
     driven.arrive("first", "low", "a", room=True)
     driven.arrive("wide", "low", "b", width=4)
     driven.arrive("slim", "low", "c")
+    assert driven.turn() == [], "three seats are free, the wide one waits for four"
     assert not driven.turn_due
     driven.end("wide")
     assert driven.turn_due
