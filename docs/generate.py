@@ -49,7 +49,7 @@ from fairlead.model.files import load_tables
 from fairlead.model.policy import evidence_rows, plane_knobs
 from fairlead.model.policy.override_risks import CONTROLS
 from fairlead.runtime.metrics.catalog import CATALOG as METRICS
-from fairlead.runtime.server.process import retention as kept_history
+from fairlead.runtime.server.serving import retention as kept_history
 from fairlead.runtime.server.settings import ServeSettings
 from fairlead.schedule.registry import PLUGINS
 from fairlead.sim.faults import DEFAULT, MEANING

@@ -1,4 +1,4 @@
-"""A whole server of production (`runtime/server/process.py`) on the deterministic loop, reached by the network in memory.
+"""A whole server of production (`runtime/server/serving.py`) on the deterministic loop, reached by the network in memory.
 
 Below it are what only a machine can give: the listening socket and TLS (connections arrive from `network.py` as if both
 had gone well), the writer's thread (its jobs are done and told at drawn moments), the system's entropy and chance (drawn).
@@ -23,7 +23,7 @@ from fairlead.runtime.clock import Clock
 from fairlead.runtime.remote import api as remote_api
 from fairlead.runtime.remote.api import Remote
 from fairlead.runtime.server import host as hosts
-from fairlead.runtime.server import process
+from fairlead.runtime.server import serving
 from fairlead.runtime.server.settings import ServeSettings
 from fairlead.runtime.server.store_driver import StoreDriver
 from fairlead.store.contract import CommittedChange, Journal
@@ -93,7 +93,7 @@ class SteppedStoreDriver(StoreDriver):
         self._thread = _NoThread()  # type: ignore[assignment]
 
 
-class SimulatedServer(process.Server):
+class SimulatedServer(serving.Server):
     """`served` hears of every change, once it is durable and before anybody else does."""
 
     def __init__(
@@ -136,7 +136,7 @@ class ServerProcess:
 
     @property
     def store(self) -> Any:
-        return self._server._store
+        return self._server.store
 
     @property
     def plane(self) -> Any:
@@ -214,5 +214,5 @@ def chance_for_entropy(loop: DeterministicLoop) -> Iterator[None]:
         patch.setattr(driving, "random", drawn)
         patch.setattr(remote_api, "random", drawn)
         patch.setattr(hosts, "os", drawn)
-        patch.setattr(process, "StoreDriver", SteppedStoreDriver)
+        patch.setattr(serving, "StoreDriver", SteppedStoreDriver)
         yield

@@ -68,9 +68,9 @@ CLOCKS = (
     Mutant(
         5,
         "turns of requests go by a clock of the machine, whatever clock the server was given",
-        "runtime/server/process.py",
-        "self._store, self._clock.steady)",
-        "self._store, time.monotonic)",
+        "runtime/server/serving.py",
+        "self.store, self._clock.steady)",
+        "self.store, time.monotonic)",
         ("tests/deterministic/test_cluster.py::test_the_clocks_of_the_machine_are_nothing_to_a_run",),
     ),
     Mutant(

@@ -1,6 +1,6 @@
 """A server on a loop in a thread of this process: started, stopped, crashed and started again on what it kept.
 
-Made by `planes.py`. It is the Server of `runtime/server/process.py` with its listener, verbs, store and controllers;
+Made by `planes.py`. It is the Server of `runtime/server/serving.py` with its listener, verbs, store and controllers;
 only what `fairlead serve` does to its process is left out. Without a data directory the journal is in memory, and
 outlives the server for as long as this object.
 """
@@ -21,7 +21,7 @@ from fairlead.runtime.clock import Clock
 from fairlead.runtime.credentials import identity
 from fairlead.runtime.credentials.identity import Identity
 from fairlead.runtime.data.directory import open_data_directory
-from fairlead.runtime.server.process import Server
+from fairlead.runtime.server.serving import Server
 from fairlead.runtime.server.settings import ServeSettings
 from fairlead.store.contract import Journal
 from fairlead.store.memory import MemoryJournal

@@ -1,6 +1,6 @@
 """Renews the certificates of a running server, long before they end: nobody has to restart it for them.
 
-Made by `runtime/server/process.py`. `identity.py` says what is due and makes it, in a thread, because it writes files;
+Made by `runtime/server/serving.py`. `identity.py` says what is due and makes it, in a thread, because it writes files;
 due is also a certificate without the address of the server's own Service. New handshakes show the new certificate;
 connections that are open go on. The authority stays, so clients that trust it need nothing new. A renewal that fails
 (the authority's key is kept elsewhere, the disk is full) is logged and tried again.

@@ -5,7 +5,7 @@ or of another store, it is made anew; nothing is lost with it, and no backup has
 is made in memory. Asked, it first takes in what the logs have by then. It keeps digests of keys, 8 bytes each: a line
 may be named for another's key once in a very long time (`explain/index.py` says who looks).
 
-Made by `runtime/server/process.py`, started and closed with the server.
+Made by `runtime/server/serving.py`, started and closed with the server.
 """
 
 from __future__ import annotations

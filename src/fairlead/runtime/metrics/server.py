@@ -1,6 +1,6 @@
 """What a server counts of itself, for `/metrics`: the store, connections, watches, audit, requests, and its plane.
 
-Called by `runtime/server/process.py` when somebody asks; all it reads are plain numbers that are there anyway.
+Called by `runtime/server/serving.py` when somebody asks; all it reads are plain numbers that are there anyway.
 """
 
 from __future__ import annotations
