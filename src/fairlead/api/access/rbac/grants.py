@@ -4,8 +4,9 @@ One per server, a link of the chain (`authz.py`). Whoever publishes commits hand
 its answer, so that a binding that was deleted grants nothing from then on; `learn` reads what a store has at a start.
 A role or binding that is damaged or cannot be understood grants nothing, and what is returned tells of it.
 
-A question costs a look into a dictionary: answers are remembered until a role or binding changes. An answer that is
-not remembered costs one pass over the rules that name the resource, of the bindings of this user and their groups.
+A question costs a look into a dictionary: answers are remembered until a role or binding changes, one for all objects
+of a resource where no rule of the user names single ones. An answer that is not remembered costs one pass over the
+rules that name the resource, of the bindings of this user and their groups.
 """
 
 from __future__ import annotations
@@ -87,11 +88,22 @@ class _Rights:
     """All that one user has: everywhere (""), and in each namespace where they have something. Clients make up
     namespaces, so that of others nothing is kept."""
 
-    __slots__ = ("bindings", "places")
+    __slots__ = ("bindings", "named", "places")
 
-    def __init__(self, bindings: tuple[Binding, ...]) -> None:
+    def __init__(self, bindings: tuple[Binding, ...], named: frozenset[str]) -> None:
         self.bindings = bindings
         self.places: dict[str, _Held | None] = dict.fromkeys(each.key.namespace for each in bindings)
+        self.named = named  # resources, as rules spell them, of which a rule names single objects
+
+    def depends_on_name(self, asked: Attributes) -> bool:
+        named = self.named
+        if not named:
+            return False
+        if not asked.subresource:
+            return ALL in named or asked.plural in named
+        return not named.isdisjoint(
+            (ALL, f"{asked.plural}/{asked.subresource}", f"{ALL}/{asked.subresource}")
+        )
 
 
 class Grants:
@@ -124,7 +136,9 @@ class Grants:
         return troubles
 
     def authorize(self, asked: Attributes) -> AccessVerdict:
-        about = asked.path if not asked.plural else asked.name
+        about = asked.path
+        if asked.plural:
+            about = asked.name if self._rights_of(asked.user).depends_on_name(asked) else ""
         question = (
             asked.user, asked.verb, asked.group, asked.plural, asked.subresource, asked.namespace, about,
         )  # fmt: skip
@@ -215,7 +229,10 @@ class Grants:
         for group in user.groups:
             keys |= self._by_group.get(group, set())
         ordered = sorted(keys, key=_everywhere_first)
-        return self._rights.keep(user, _Rights(tuple(self._bindings[key] for key in ordered)))
+        bindings = tuple(self._bindings[key] for key in ordered)
+        rules = (rule for each in bindings for rule in self._roles.get(each.role, ()) if rule.resource_names)
+        named = frozenset(resource for rule in rules for resource in rule.resources or ())
+        return self._rights.keep(user, _Rights(bindings, named))
 
     def _take(self, entry: Entry) -> list[str]:
         key = entry.key
