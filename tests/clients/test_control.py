@@ -160,6 +160,12 @@ def test_pods_are_placed_and_a_rollout_completes(
             == "nothing stops it"
         )
         assert "scheduler" in server.request("GET", "/fairlead/v1/coupling/scheduler")[1]["controllers"]
+        queues = server.request("GET", "/fairlead/v1/queues")[1]
+        assert (queues["plane"], queues["leads"]) == ("one", True)
+        pod = server.request("GET", PODS)[1]["items"][0]
+        name, node = pod["metadata"]["name"], pod["spec"]["nodeName"]
+        status, told = server.request("GET", f"/fairlead/v1/why-not/default/{name}/{node}")
+        assert (status, told["chosen"]) == (200, node)
     annotations = server.request("GET", LEASE)[1]["metadata"].get("annotations", {})
     assert ("fairlead.dev/fencing" in annotations) is bool(capabilities)
     assert server.request("GET", f"{LEASE}-fence")[0] == (404 if capabilities else 200)

@@ -1,5 +1,5 @@
-"""Sends what a plane recorded, and how it stands, to its server: so that `timeline`, `debug`, `explain`, `coupling` and
-captures there know of it as of a plane in the server's own process.
+"""Sends what a plane recorded, and how it stands, to its server: so that `timeline`, `debug`, `explain`, `why-not`,
+`plan`, `queues`, `coupling` and captures there know of it as of a plane in the server's own process.
 
     record -> DecisionsFile (on disk, before what was decided is sent) -> POST /fairlead/v1/planes -> the store's logs
 
@@ -14,6 +14,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from typing import Any
 
 import msgspec
 
@@ -21,6 +22,7 @@ from fairlead.control.instructions import Record
 from fairlead.control.plane import Plane
 from fairlead.explain.plane_told import told_elsewhere
 from fairlead.runtime.data.decisions_file import DecisionsFile, UnsentLine
+from fairlead.runtime.queues_told import queues_told
 from fairlead.runtime.remote.api import Remote
 from fairlead.wire.client import Broken, NotSent
 
@@ -62,6 +64,7 @@ class Shipping:
         self._plane, self._file, self._remote, self._clock = plane, file, remote, clock
         self._recorded = asyncio.Event()
         self._trouble = ""
+        self._told_queues_at = 0.0
         file.sends = sends
 
     def record(self, records: Sequence[Record]) -> None:
@@ -93,12 +96,16 @@ class Shipping:
         while True:
             found = self._file.unsent(SHIPPED_LINES_MAX)
             lines = _bounded(found)
-            body = {
+            now = self._clock()
+            body: dict[str, Any] = {
                 "log": self._file.log,
                 "first": lines[0].number if lines else 1,
                 "lines": [(each.stream, msgspec.Raw(each.record)) for each in lines],
-                "told": told_elsewhere(self._plane, self._clock()),
+                "told": told_elsewhere(self._plane, now),
             }
+            if now >= self._told_queues_at + TELL_SECONDS:
+                body["queues"] = queues_told(self._plane, now)
+                self._told_queues_at = now
             try:
                 answer = await self._remote.post(PATH, msgspec.json.encode(body))
             except (NotSent, Broken) as error:

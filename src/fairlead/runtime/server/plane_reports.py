@@ -1,13 +1,14 @@
 """What planes in other processes send: the lines that they recorded, and how they stand (`explain/plane_told.py`).
 
-POST /fairlead/v1/planes    {"log": ID, "first": N, "lines": [[STREAM, RECORD], ...], "told": PlaneTold}
+POST /fairlead/v1/planes    {"log": ID, "first": N, "lines": [[STREAM, RECORD], ...], "told": PlaneTold,
+                             "queues": what `fairlead queues` shows, now and then}
                             -> {"have": N}, the number of the last line of that log that is kept here
 
 Lines go into the store's own logs, as those of a plane in this process do: one index, one budget of bytes and age, one
 capture for all. They are numbered by their sender without gaps, and kept once: the last of each batch names its log and
 number, in the transaction of the batch, so that after a restart too it is known how far it came. Who sends waits for
 the answer; a batch that was answered is on disk. Mounted by `mounting.py`; `runtime/remote/shipping.py` is the sender.
-How a plane stands is kept in memory, of a bounded number of planes, the newest word of each.
+How a plane and its queues stand is kept in memory, of a bounded number of planes, the newest word of each.
 """
 
 from __future__ import annotations
@@ -46,11 +47,38 @@ class _Head(msgspec.Struct):
     controller: str
 
 
+class _Named(msgspec.Struct):
+    key: tuple[str, str, str]
+
+
+class _Queue(msgspec.Struct):
+    oldest_waiting: tuple[str, str, str] | None
+    most_retried: list[_Named]
+    longest_running: list[_Named]
+    longest_held: list[_Named]
+
+
+class _Item(msgspec.Struct):
+    queue: _Queue
+
+
+class _Loop(msgspec.Struct):
+    object: str
+
+
+class _Queues(msgspec.Struct, rename="camel"):
+    """What `queues_told.py` tells, as far as it names objects that not everybody may see."""
+
+    items: list[_Item]
+    write_loops: list[_Loop]
+
+
 class _Sent(msgspec.Struct):
     log: str
     first: int
     lines: list[tuple[str, msgspec.Raw]]
     told: PlaneTold
+    queues: msgspec.Raw = msgspec.Raw()
 
 
 class _Marked(msgspec.Struct):
@@ -58,6 +86,7 @@ class _Marked(msgspec.Struct):
 
 
 _sent = msgspec.json.Decoder(_Sent).decode
+_queues = msgspec.json.Decoder(_Queues).decode
 _head = msgspec.json.Decoder(_Head).decode
 _marked = msgspec.json.Decoder(_Marked).decode
 
@@ -76,12 +105,23 @@ class PlaneReports:
         self._journal, self._index, self._answering, self._submit = journal, index, answering, submit
         self._clock = clock
         self._told: BoundedDict[str, PlaneTold] = BoundedDict(PLANES_HEARD_MAX)
+        self._queues: BoundedDict[str, tuple[float, msgspec.Raw]] = BoundedDict(PLANES_HEARD_MAX)
         self._have: BoundedDict[str, int] = BoundedDict(PLANES_HEARD_MAX)
         self._busy: set[str] = set()
 
     def leading(self) -> PlaneTold | None:
         """The plane that leads, or else the one that was heard of last; its instant is by this server's clock."""
         return max(self._told.values(), key=lambda each: (each.leads, each.at), default=None)
+
+    def queues(self) -> dict[str, Any] | None:
+        """Those of the plane that leads, with its name and how long ago it told of them; None if none has."""
+        leading = self.leading()
+        found = self._queues.get(leading.identity) if leading is not None else None
+        if leading is None or found is None:
+            return None
+        at, told = found
+        ago = round(max(0.0, self._clock() - at), 1)
+        return {"plane": leading.identity, "toldSecondsAgo": ago, **codec.decode(bytes(told))}
 
     def answer(self, body: bytes, context: Context, sight: Sight) -> Later:
         try:
@@ -90,6 +130,8 @@ class PlaneReports:
                 if stream not in (DECISIONS, TURNS):
                     raise BadRequest(f"lines: there is no log {stream!r}; there are {DECISIONS} and {TURNS}")
                 _head(record)
+            if sent.queues:
+                _queues(sent.queues)
         except msgspec.MsgspecError as error:
             raise BadRequest(f"this is not what a plane tells of itself: {error}") from None
         if not 0 < len(sent.log) <= _LOG_ID_MAX or sent.first < 1:
@@ -103,6 +145,9 @@ class PlaneReports:
             )
         self._told.pop(sent.told.identity, None)
         self._told.keep(sent.told.identity, msgspec.structs.replace(sent.told, at=self._clock()))
+        if sent.queues:
+            self._queues.pop(sent.told.identity, None)
+            self._queues.keep(sent.told.identity, (self._clock(), sent.queues))
         have = self._have.get(sent.log)
         if have is not None:
             self._keep(sent, have, done)
