@@ -1,8 +1,10 @@
 """What planes in other processes send: the lines that they recorded, and how they stand (`explain/plane_told.py`).
 
 POST /fairlead/v1/planes    {"log": ID, "first": N, "lines": [[STREAM, RECORD], ...], "told": PlaneTold,
-                             "queues": what `fairlead queues` shows, now and then}
-                            -> {"have": N}, the number of the last line of that log that is kept here
+                             "queues": what `fairlead queues` shows, now and then,
+                             "injected": [UID, {FAULT: N}], of a ChaosExperiment that runs}
+                            -> {"have": N}, the number of the last line of that log that is kept here,
+                               "chaos": the ChaosExperiment that runs (`chaos.py`), if one does}
 
 Lines go into the store's own logs, as those of a plane in this process do: one index, one budget of bytes and age, one
 capture for all. They are numbered by their sender without gaps, and kept once: the last of each batch names its log and
@@ -79,6 +81,7 @@ class _Sent(msgspec.Struct):
     lines: list[tuple[str, msgspec.Raw]]
     told: PlaneTold
     queues: msgspec.Raw = msgspec.Raw()
+    injected: tuple[str, dict[str, int]] | None = None
 
 
 class _Marked(msgspec.Struct):
@@ -106,6 +109,8 @@ class PlaneReports:
         self._clock = clock
         self._told: BoundedDict[str, PlaneTold] = BoundedDict(PLANES_HEARD_MAX)
         self._queues: BoundedDict[str, tuple[float, msgspec.Raw]] = BoundedDict(PLANES_HEARD_MAX)
+        self._injected: BoundedDict[str, tuple[str, dict[str, int]]] = BoundedDict(PLANES_HEARD_MAX)
+        self.chaos: Callable[[], dict[str, Any] | None] = lambda: None  # the experiment that runs
         self._have: BoundedDict[str, int] = BoundedDict(PLANES_HEARD_MAX)
         self._busy: set[str] = set()
 
@@ -122,6 +127,10 @@ class PlaneReports:
         at, told = found
         ago = round(max(0.0, self._clock() - at), 1)
         return {"plane": leading.identity, "toldSecondsAgo": ago, **codec.decode(bytes(told))}
+
+    def injected(self, experiment: str) -> list[dict[str, int]]:
+        """Of this experiment, by each plane."""
+        return [counts for uid, counts in self._injected.values() if uid == experiment]
 
     def answer(self, body: bytes, context: Context, sight: Sight) -> Later:
         try:
@@ -148,6 +157,9 @@ class PlaneReports:
         if sent.queues:
             self._queues.pop(sent.told.identity, None)
             self._queues.keep(sent.told.identity, (self._clock(), sent.queues))
+        if sent.injected is not None:
+            self._injected.pop(sent.told.identity, None)
+            self._injected.keep(sent.told.identity, sent.injected)
         have = self._have.get(sent.log)
         if have is not None:
             self._keep(sent, have, done)
@@ -179,7 +191,7 @@ class PlaneReports:
         self._have.keep(sent.log, have)
         new = sent.lines[max(0, have + 1 - sent.first) :]
         if not new:
-            done(_reply(have))
+            done(self._reply(have))
             return
         last = sent.first + len(sent.lines) - 1
         notes = [Note(stream, bytes(record)) for stream, record in new]
@@ -194,11 +206,12 @@ class PlaneReports:
                 done(Unavailable(f"the lines are not kept: {outcome.message}"))
                 return
             self._have.keep(sent.log, last)
-            done(_reply(last))
+            done(self._reply(last))
 
         self._submit(Transaction(notes=tuple(notes)), committed)
 
-
-def _reply(have: int) -> Reply:
-    body: dict[str, Any] = {"have": have}
-    return Reply(200, codec.encode(body))
+    def _reply(self, have: int) -> Reply:
+        body: dict[str, Any] = {"have": have}
+        if (running := self.chaos()) is not None:
+            body["chaos"] = running
+        return Reply(200, codec.encode(body))

@@ -200,7 +200,7 @@ class Server:
         self._planes = Planes(
             loop,
             lambda failed: PlaneDriver(
-                loop, self._plane(), host, self._store, self._hub, self._clock, failed, tracer, chaos,
+                loop, self._plane(), host, self._store, self._hub, self._clock, failed, tracer, chaos.striking,
                 self._settings.tape,
             ),
         )  # fmt: skip
@@ -224,6 +224,7 @@ class Server:
         expiring = asyncio.create_task(self._expirer.run())
         following_clock = asyncio.create_task(follow_wall_clock(self._clock, self._planes.stepped))
         self._reports = PlaneReports(self._journal, self._index, self._answering, driver.submit, self._clock)
+        self._reports.chaos, chaos.elsewhere = chaos.running, self._reports.injected
         self._sources = Sources(
             self._store,
             self._journal,

@@ -165,6 +165,21 @@ def test_the_queues_of_who_leads_are_shown_and_tenants_see_no_names_of_others() 
         served.post({"log": "b", "first": 1, "lines": [], "told": TOLD, "queues": {"items": 5}})
 
 
+def test_a_plane_is_told_of_the_experiment_that_runs_and_tells_what_it_injected() -> None:
+    served = Served()
+    running: dict[str, Any] = {"uid": "u1", "spec": {"faults": []}, "seconds": 5.0}
+    served.reports.chaos = lambda: running
+    found: list[Reply | Exception] = []
+    body = {"log": "b", "first": 1, "lines": [], "told": TOLD, "injected": ["u1", {"throttled": 3}]}
+    served.reports.answer(codec.encode(body), WHO, EVERYTHING).start(found.append)
+    [reply] = found
+    assert isinstance(reply, Reply)
+    assert codec.decode(reply.body) == {"have": 0, "chaos": running}
+    served.post({**body, "told": {**TOLD, "identity": "two"}})
+    assert served.reports.injected("u1") == [{"throttled": 3}, {"throttled": 3}]
+    assert served.reports.injected("u2") == []
+
+
 def test_who_leads_is_told_with_the_servers_own_instant() -> None:
     served = Served()
     assert served.reports.leading() is None
