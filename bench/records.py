@@ -3,6 +3,7 @@
     python bench/records.py find [--lines 1000000] [--json]
     python bench/records.py again [--decisions 10000] [--json]
     python bench/records.py day [--namespaces 12] [--json]
+    python bench/records.py cost [--nodes 5000] [--pods 4000] [--rounds 3] [--json]
 
 `find` fills the log of decisions of a fresh store, as a plane writes it, follows it with the index and asks for the
 decisions that touch an object, for one decision by its id, and for the last attempt to place a pod: milliseconds each,
@@ -16,6 +17,10 @@ comes out otherwise, or if one could not be run.
 `day` puts a plane under the same load, where every pod is made, placed, run and removed and some wait for long, and
 tells what it recorded for each pod that was made: lines, bytes, and how many pods a day fit into the default budget of
 bytes if all of a day is to be kept. It fails if that is fewer than `PODS_A_DAY_MIN`.
+
+`cost` has pods placed (`scheduling.py --bare`) with records and the tape of captures and without both, by turns, and
+compares what the server's process used for each pod: by the least of each, which a busy machine moves least, and by the
+medians. It fails if the former is more than `COST_MAX` above.
 """
 
 from __future__ import annotations
@@ -24,7 +29,9 @@ import argparse
 import json
 import random
 import sqlite3
+import statistics
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -50,6 +57,7 @@ from fairlead.store.sqlite import SqliteJournal
 ASK_MS_MAX = 200.0
 SPACES_MAX = 80
 PODS_A_DAY_MIN = 50_000
+COST_MAX = 0.10
 _BATCH = 1_000
 _READS = {f"resources{number}.fairlead.dev": [918_812, 918_946] for number in range(6)}
 
@@ -260,16 +268,53 @@ def day(spaces: int) -> dict[str, Any]:
     }
 
 
+def placed(nodes: int, pods: int, *without: str) -> tuple[float, float]:
+    """Microseconds of CPU for each pod, and pods placed in a second."""
+    words = [Path(__file__).with_name("scheduling.py"), "--bare", "--json", "--nodes", str(nodes)]
+    command = [sys.executable, *words, "--pods", str(pods), *without]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(done.stderr[-2000:])
+    told = json.loads(done.stdout)
+    return told["cpu_us_per_pod"]["all"], told["pods_per_second"]
+
+
+def cost(nodes: int, pods: int, rounds: int) -> dict[str, Any]:
+    found: dict[str, list[tuple[float, float]]] = {"on": [], "off": []}
+    for number in range(2 * rounds):
+        how = ("on", "off")[(number + number // 2) % 2]
+        found[how].append(placed(nodes, pods, *(("--without-records",) if how == "off" else ())))
+    used = {how: [each[0] for each in runs] for how, runs in found.items()}
+    medians = {how: statistics.median(each) for how, each in used.items()}
+    return {
+        "nodes": nodes,
+        "pods": pods,
+        "cpu_us_per_pod": used,
+        "pods_per_second": {how: [each[1] for each in runs] for how, runs in found.items()},
+        "more_by_the_least": round(min(used["on"]) / min(used["off"]) - 1, 3),
+        "more_by_the_median": round(medians["on"] / medians["off"] - 1, 3),
+    }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("part", choices=["find", "again", "day"])
+    parser.add_argument("part", choices=["find", "again", "day", "cost"])
     parser.add_argument("--lines", type=int, default=1_000_000)
     parser.add_argument("--namespaces", type=int, default=12)
     parser.add_argument("--decisions", type=int, default=10_000)
+    parser.add_argument("--nodes", type=int, default=5_000)
+    parser.add_argument("--pods", type=int, default=4_000)
+    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
+    if options.part == "cost":
+        told = cost(options.nodes, options.pods, options.rounds)
+        print(json.dumps(told) if options.json else json.dumps(told, indent=2))
+        if told["more_by_the_least"] > COST_MAX:
+            raise SystemExit(f"records cost {100 * told['more_by_the_least']:.1f} % more")
+        return
     if options.part == "day":
         told = day(options.namespaces)
         print(json.dumps(told) if options.json else json.dumps(told, indent=2))

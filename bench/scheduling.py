@@ -78,15 +78,17 @@ def pod(name: str, options: argparse.Namespace, number: int, priority: str = "",
 class Plane(api.Plane):
     """The same `fairlead up`, sampled."""
 
-    def __init__(self, directory: Path, nodes: int) -> None:
-        """`nodes`: hollow ones."""
+    def __init__(self, directory: Path, nodes: int, records: bool = True) -> None:
+        """`nodes`: hollow ones. `records`: whether decisions are recorded and a tape is kept."""
+        self._records = records
         self.counted = directory.parent / "stages.json"
         super().__init__(directory, *(("--hollow-nodes", str(nodes)) if nodes else ()))
         self._tls = ssl.create_default_context(cafile=self.ca)
 
     def command(self) -> list[str]:
         # -P: `queue.py` beside it is not the one that the library means.
-        return [sys.executable, "-P", str(api.HERE / "stages.py"), str(self.counted)]
+        words = [sys.executable, "-P", str(api.HERE / "stages.py"), str(self.counted)]
+        return words if self._records else [*words, "--without-records"]
 
     def get(self, path: str) -> bytes:
         request = urllib.request.Request(self.url + path, headers={"Authorization": f"Bearer {self.token}"})
@@ -206,7 +208,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as scratch:
         directory = Path(scratch) / "data"
         hollow = 0 if options.bare else options.nodes
-        plane = Plane(directory, hollow)
+        plane = Plane(directory, hollow, not options.without_records)
         try:
             if options.bare:
                 plane.register(options.nodes)
@@ -284,6 +286,9 @@ def main() -> None:
     parser.add_argument("--settle", type=float, default=0.0, help="seconds to wait before the pods come")
     parser.add_argument(
         "--idle", type=float, default=0.0, help="then measure so many seconds without any work"
+    )
+    parser.add_argument(
+        "--without-records", action="store_true", help="decisions are not recorded, and no tape is kept"
     )
     parser.add_argument("--lines", type=int, default=0, help="also print the functions most often at work")
     parser.add_argument("--json", action="store_true", help="on one line instead of many")

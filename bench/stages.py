@@ -1,6 +1,6 @@
 """Runs `fairlead` and samples, 250 times per second of CPU, which part of it is at work. Started by `scheduling.py`.
 
-    python bench/stages.py OUT up --data-dir D --port N ...
+    python bench/stages.py OUT [--without-records] up --data-dir D --port N ...
 
 SIGUSR1 starts the count anew, SIGUSR2 writes it to OUT: {"samples": n, "stages": {...}, "lines": {...}}. A sample costs
 some 20 us, under one per cent. A part is told by the innermost frame on the stack that names one, so that whatever
@@ -19,6 +19,7 @@ from types import FrameType
 from fairlead.cli.main import main
 
 EVERY_SECONDS = 0.004
+WITHOUT_RECORDS = "--without-records"
 # (file, function or "") -> stage; the innermost frame that is listed decides.
 _STAGES: dict[tuple[str, str], str] = {
     ("control/attempts.py", ""): "records",
@@ -92,6 +93,22 @@ def _stage_of(frame: FrameType | None) -> str:
     return "loop"  # sockets, TLS, timers; and the writer's thread while the loop waits
 
 
+def keep_nothing() -> None:
+    """From now on planes that are made record nothing, and their drivers keep no tape."""
+    from fairlead.control import health
+    from fairlead.control.recording import Recording
+    from fairlead.runtime.server import process
+
+    class Off(Recording):
+        def __init__(self) -> None:
+            super().__init__()
+            self.is_off = True
+
+    made = process.PlaneDriver
+    health.Recording = Off  # type: ignore[misc]
+    process.PlaneDriver = lambda *given: made(*given[:-1], False)  # type: ignore[assignment,misc]
+
+
 def _short(path: str) -> str:
     """Below `fairlead/`; of the files of others, the last folder."""
     _, ours, below = path.rpartition("/fairlead/")
@@ -99,10 +116,14 @@ def _short(path: str) -> str:
 
 
 if __name__ == "__main__":
-    sampler = Sampler(Path(sys.argv[1]))
+    out, *words = sys.argv[1:]
+    if words[0] == WITHOUT_RECORDS:
+        keep_nothing()
+        words = words[1:]
+    sampler = Sampler(Path(out))
     signal.signal(signal.SIGPROF, sampler.take)
     signal.signal(signal.SIGUSR1, sampler.clear)
     signal.signal(signal.SIGUSR2, sampler.write)
     signal.setitimer(signal.ITIMER_PROF, EVERY_SECONDS, EVERY_SECONDS)
-    sys.argv = ["fairlead", *sys.argv[2:]]
+    sys.argv = ["fairlead", *words]
     sys.exit(main())

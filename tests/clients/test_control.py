@@ -160,10 +160,53 @@ def test_pods_are_placed_and_a_rollout_completes(
             == "nothing stops it"
         )
         assert "scheduler" in server.request("GET", "/fairlead/v1/coupling/scheduler")[1]["controllers"]
+        queues = server.request("GET", "/fairlead/v1/queues")[1]
+        assert (queues["plane"], queues["leads"]) == ("one", True)
+        pod = server.request("GET", PODS)[1]["items"][0]
+        name, node = pod["metadata"]["name"], pod["spec"]["nodeName"]
+        status, told = server.request("GET", f"/fairlead/v1/why-not/default/{name}/{node}")
+        assert (status, told["chosen"]) == (200, node)
     annotations = server.request("GET", LEASE)[1]["metadata"].get("annotations", {})
     assert ("fairlead.dev/fencing" in annotations) is bool(capabilities)
     assert server.request("GET", f"{LEASE}-fence")[0] == (404 if capabilities else 200)
     assert ("this API has no fences" in control.said) is bool(capabilities)
+
+
+def test_an_experiment_of_the_server_strikes_it(server: Running, started: Any) -> None:
+    control = started("one")
+    settings = {
+        "kind": "PlaneSettings",
+        "metadata": {"name": "default"},
+        "spec": {"chaos": {"allowed": True}},
+    }
+    own = "/apis/fairlead.dev/v1"
+    status, said = server.request(
+        "POST", f"{own}/planesettings", {"apiVersion": "fairlead.dev/v1", **settings}
+    )
+    assert status == 201, said
+    spec = {
+        "faults": [{"name": "throttled", "percent": 100}, {"name": "watch_lag", "percent": 50}],
+        "controllers": ["scheduler"],
+        "resources": ["replicasets.apps"],
+        "seconds": 60,
+        "reason": "a drill",
+    }
+    drill = {"kind": "ChaosExperiment", "metadata": {"name": "drill"}, "spec": spec}
+    path = f"{own}/chaosexperiments"
+    status, said = server.request("POST", path, {"apiVersion": "fairlead.dev/v1", **drill})
+    assert status == 201, said
+    eventually(lambda: "an experiment injects faults" in control.said)
+    server.kubectl("apply", "-f", "-", stdin=WEB)
+
+    def injected() -> set[str]:
+        told = server.request("GET", f"{path}/drill")[1].get("status", {}).get("injected", ())
+        return {each["name"] for each in told}
+
+    eventually(lambda: "throttled" in injected())
+    assert not any(placements(server).values()), "no binding came through"
+    assert server.request("DELETE", f"{path}/drill")[0] == 200
+    server.kubectl("rollout", "status", "deployment/web", "--timeout=90s")
+    assert "the experiment has ended" in control.said
 
 
 def test_killed_and_started_again_it_places_nothing_twice(server: Running, started: Any) -> None:

@@ -10,7 +10,7 @@ import pytest
 from fairlead.control.instructions import Call
 from fairlead.port.outcome import Done, Outcome, Refused, Unknown
 from fairlead.port.request import Request
-from fairlead.runtime.server.chaos import Chaos
+from fairlead.runtime.striking import Striking
 from fairlead.sim.injection import Injection
 
 CREATE = Request("create", "", "v1", "pods", "shop")
@@ -77,8 +77,8 @@ def struck(fault: str) -> tuple[list[str], list[Outcome], list[float]]:
     """What is sent, what is heard, and after how long."""
     loop = Loop()
     nothing: Any = None
-    chaos = Chaos(loop, nothing, nothing, nothing, lambda: 0.0)  # type: ignore[arg-type]
-    chaos._running, chaos._ends = injection(**{fault: 100}), 60.0
+    chaos = Striking(loop, nothing, lambda: 0.0, nothing)  # type: ignore[arg-type]
+    chaos._running, chaos.ends = injection(**{fault: 100}), 60.0
     sent: list[str] = []
     heard: list[Outcome] = []
 
@@ -107,3 +107,26 @@ def test_each_fault_does_what_the_simulator_says(fault: str, sent: int, heard: t
     assert all(seconds <= 15.0 for seconds in delays)
     if heard is Unknown:
         assert max(delays) >= 10.0, "the caller waits before it gives up"
+
+
+def test_a_pause_holds_the_plane_and_lets_it_go_on_at_the_latest_when_the_experiment_ends() -> None:
+    nothing: Any = None
+    now, did = [0.0], list[str]()
+    chaos = Striking(nothing, nothing, lambda: now[0], nothing)
+    chaos.hold, chaos.go_on = lambda: did.append("hold"), lambda: did.append("go on")
+    spec = {"faults": [{"name": "plane_pause", "percent": 100}]}
+    chaos.begin("u1", spec, 100.0)
+    chaos.begin("u1", spec, 900.0)
+    assert chaos.ends == 100.0, "it runs already"
+    for second in range(1, 140):
+        now[0] = float(second)
+        chaos.look()
+    assert did[::2] == ["hold"] * (len(did) // 2)
+    assert did[1::2] == ["go on"] * (len(did) // 2)
+    assert len(did) >= 4
+    assert not chaos.experiment, "it ends by itself"
+    chaos.begin("u2", spec, 200.0)
+    chaos.look()
+    did.clear()
+    chaos.end()
+    assert did == ["go on"], "it was stopped when it was ended"

@@ -32,7 +32,7 @@ _EPILOG = r"""examples:
 Refused unless spec.chaos.allowed of the PlaneSettings is true. Faults are the simulator's, with how
 many percent of requests (of --controller), deliveries (of --resource) or seconds are struck:
 request_lost, request_late, reply_lost, request_slow, throttled, racing_write; watch_lag, watch_broken,
-watch_expired; plane_pause. Only the plane is struck: no node, no process of a pod.
+watch_expired; plane_pause. Only planes are struck, a `fairlead control` too: no node, no process of a pod.
 """
 
 Json = dict[str, Any]

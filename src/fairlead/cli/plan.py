@@ -84,6 +84,8 @@ def _print(answer: dict[str, Any]) -> None:
     held = sum(each["held"] for each in items)
     also = f", {held} held back" if held else ""
     hint(f"{fitting} of {len(items)} pods would be placed{also}; nothing was written")
+    if by := answer.get("plane"):
+        hint(f"on what the store has now: {by}; it may not have heard of all of it")
     if answer["waiting"]:
         waiting = answer["waiting"]
         said = "1 pod waits" if waiting == 1 else f"{waiting} pods wait"

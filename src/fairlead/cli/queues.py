@@ -100,6 +100,8 @@ def run(options: argparse.Namespace) -> int:
                 for each in loops
             ],
         )
+    if by := answer.get("plane"):
+        hint(f"these are of {by}, in another process, {answer['toldSecondsAgo']:g} s ago")
     budget = answer["retryBudget"]
     hint(
         f"retries: {budget['left']} of {budget['settings']['burst']} left, {budget['waiting']} waiting, "

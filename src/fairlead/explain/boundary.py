@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from fairlead.explain.plane_told import SILENT_SECONDS
 from fairlead.explain.sources import Sources, explain_untried
 from fairlead.explain.staleness import STALE, Verdict
 from fairlead.explain.timeline.family import Family
@@ -19,9 +20,6 @@ from fairlead.model.views import PODS, Pod
 
 _RESOURCE_QUOTA = re.compile(r"exceeded quota: ([a-z0-9.-]+)")
 _PLACEMENT_QUOTA = re.compile(r"quota/([a-z0-9.-]+): exceeded")
-
-#: bound: plane | a plane in another process tells nothing for | it is taken to have stopped
-SILENT_SECONDS = 20.0
 
 
 class Boundary(NamedTuple):

@@ -18,7 +18,7 @@ from fairlead.explain.remedies import remarks, remedies
 from fairlead.explain.sources import Sources, explain_untried, no_such_pod
 from fairlead.explain.staleness import verdict_of
 from fairlead.explain.why_not import WhyNot, why_not
-from fairlead.explain.worlds import seen_now
+from fairlead.explain.worlds import scheduling_now
 from fairlead.model.key import Key
 from fairlead.model.views import PODS, Pod
 from fairlead.replay.placement import differences
@@ -106,20 +106,11 @@ def why_not_there(sources: Sources, namespace: str, name: str, node: str) -> Ask
     pod = sources.pod(namespace, name)
     if pod is None:
         raise no_such_pod(namespace, name)
-    sources.placer()
     chosen = pod.spec.node_name
     found = (yield from _when_placed(sources, pod)) if chosen else ""
-    placer = sources.placer()  # others have had their turn since
-    key = Key(PODS.name, namespace, name)
-    if not isinstance(found, str):
-        snapshot, facts, policy, when = found
-    elif key in placer.snapshot.placed:  # where it is, or what it has claimed, is not in its own way
-        policy, seen = placer.policy, seen_now(sources.plane)
-        snapshot = yield lambda: seen.snapshot(without=key)
-        facts = snapshot.facts_for(pod)
-        when = f"now, had it no node ({found})" if found else "now"
-    else:
-        snapshot, facts, policy, when = placer.snapshot, placer.snapshot.facts_for(pod), placer.policy, "now"
+    if isinstance(found, str):
+        found = yield from _as_it_is_now(sources, pod, found)
+    snapshot, facts, policy, when = found
     if node not in snapshot.nodes.slot:
         known = ", ".join(sorted(snapshot.nodes.slot)[:5])
         raise NotFound(f'there is no node "{node}"; there are {len(snapshot.nodes)}: {known or "none"}')
@@ -209,6 +200,21 @@ def _inputs(
     if batch is None:
         return "the record of its batch is no longer kept"
     return (yield from again.inputs_of(sources.reader, batch, line.record["position"]))
+
+
+def _as_it_is_now(sources: Sources, pod: Pod, why: str) -> Asking[tuple[Snapshot, Facts, Policy, str]]:
+    """`why`: it was placed, and that cannot be looked at."""
+    key = Key(PODS.name, pod.metadata.namespace, pod.metadata.name)
+    when = f"now, had it no node ({why})" if why else "now"
+    other = sources.scheduler_elsewhere()
+    if other is None and key not in (placer := sources.placer()).snapshot.placed:
+        return placer.snapshot, placer.snapshot.facts_for(pod), placer.policy, when
+    seen = scheduling_now(sources)
+    if seen.by:
+        when += f", in the store; {seen.by}"
+    # Where it is, or what it has claimed, is not in its own way.
+    snapshot: Snapshot = yield lambda: seen.sight().snapshot(without=key)
+    return snapshot, snapshot.facts_for(pod), seen.policy, when
 
 
 def _when_placed(sources: Sources, pod: Pod) -> Asking[tuple[Snapshot, Facts, Policy, str] | str]:

@@ -22,6 +22,8 @@ from fairlead.explain.coupling.timers import timers_of
 from fairlead.model.key import Key
 from fairlead.schedule.waiting import State
 
+#: bound: plane | a plane in another process tells nothing for | it is taken to have stopped
+SILENT_SECONDS = 20.0
 #: bound: plane | pods that wait, of which a plane in another process tells its server | where each stands is not told
 QUEUED_TOLD_MAX = 500
 #: bound: plane | placements under way of which a plane in another process tells its server | a verdict counts no more
@@ -45,6 +47,7 @@ class PlaneTold(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True)
     left_out: int = 0  # decisions and turns of which no line is kept, since the plane began
     merged: int = 0  # blocked decisions that a line stands for with others, since then
     assumed: tuple[str, ...] = ()
+    waiting: int = 0  # pods in the queue of its scheduler
     queued: dict[str, dict[str, Any]] = {}
 
     @property
@@ -80,6 +83,7 @@ def plane_told(plane: Plane, now: float) -> PlaneTold:
         left_out=plane.health.recording.left_out,
         merged=plane.health.merging.merged,
         assumed=assumed,
+        waiting=len(plane.placer.waiting) if plane.placer is not None else 0,
     )
 
 

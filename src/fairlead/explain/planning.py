@@ -18,7 +18,7 @@ from fairlead.explain.asking import Asking
 from fairlead.explain.masking import masked_names
 from fairlead.explain.remedies import remarks, remedies
 from fairlead.explain.sources import Sources, held_back
-from fairlead.explain.worlds import seen_now
+from fairlead.explain.worlds import Scheduling, scheduling_now
 from fairlead.model.key import Key
 from fairlead.model.views import PODS, Meta, Pod, View
 from fairlead.schedule.contract import SchedulingAttempt
@@ -58,19 +58,25 @@ def answer(sources: Sources, body: bytes, sight: Sight = EVERYTHING) -> Asking[J
     """Pods of namespaces that are not in sight and would be evicted are counted, not named."""
     spaces = sight.namespaces(sources.namespaces())
     pods: list[Pod] = yield lambda: _asked(body)
-    placer = sources.placer()
-    policy, seen = placer.policy, seen_now(sources.plane)
-    told = {
+    found = scheduling_now(sources)
+    policy = found.policy
+    told: Json = {
         "policy": [policy.name, policy.revision],
-        "revision": sources.plane.mirrors[PODS.name].revision,
-        "waiting": len(placer.waiting),
+        "revision": found.revision,
+        "waiting": found.waiting,
+        **({"plane": found.by} if found.by else {}),
     }
-    planned: tuple[Planned, ...] = yield lambda: plan(seen.snapshot(), policy, pods, seen.pods())
+    planned: tuple[Planned, ...] = yield lambda: _planned(found, pods)
     return {
         **told,
         "fits": all(each.node or each.held for each in planned),
         "items": [each._replace(evicts=masked_names(each.evicts, spaces))._asdict() for each in planned],
     }
+
+
+def _planned(found: Scheduling, pods: Sequence[Pod]) -> tuple[Planned, ...]:
+    seen = found.sight()
+    return plan(seen.snapshot(), found.policy, pods, seen.pods())
 
 
 def _asked(body: bytes) -> list[Pod]:

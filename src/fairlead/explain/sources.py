@@ -114,15 +114,31 @@ class Sources:
                 served = served_with(view, pod.metadata.namespace, pod.metadata.labels)
         return standing_of(pod, served)
 
-    def placer(self) -> Placer:
-        """The scheduler at work, or why there is none."""
-        placer = self.plane.placer
-        if placer is None and (other := self.elsewhere()) is not None:
+    def scheduler_elsewhere(self) -> PlaneTold | None:
+        """The plane in another process that schedules; None if this process has a scheduler, or none told of itself."""
+        other = self.elsewhere() if self.plane.placer is None else None
+        if other is None or not other.schedules:
+            return None
+        if not other.acts:
             raise Unavailable(
-                f"the scheduler is in another process ({other.identity}): this is answered by its own alone"
+                f"the scheduler in another process ({other.identity}) stands by ({other.phase}): ask again in a moment"
             )
+        return other
+
+    def policy_now(self) -> Policy:
+        """That the PlaneSettings name, as the store has them."""
+        settings = self._present(PLANE_SETTINGS, plane_knobs.NAME)
+        return policy_for(policy_in_use(settings, lambda name: self._present(SCHEDULING_POLICIES, name)))
+
+    def placer(self) -> Placer:
+        """The scheduler of this process, or why there is none."""
+        placer = self.plane.placer
         if placer is None:
-            raise Unavailable("this server runs without a scheduler: start it without --without-controllers")
+            raise Unavailable(
+                "this server runs without a scheduler, and no `fairlead control` has told of itself: start it without"
+                " --without-controllers, or a `fairlead control` beside it; one that runs with"
+                " --capabilities kubernetes tells nothing"
+            )
         if not self.plane.leadership.leads or not self.plane.synced:
             phase = self.plane.leadership.phase.value
             raise Unavailable(f"the scheduler of this server stands by ({phase}): ask again in a moment")
@@ -145,6 +161,10 @@ class Sources:
         except (Compacted, FutureRevision, KeyError):  # or it does not say what it read
             then = built_in if self.plane.placer is None else self.plane.placer.policy
         return then if (then.name, then.revision) == wanted else None
+
+    def _present(self, resource: Resource[T], name: str) -> T | None:
+        entry = self.reader.get(Key(resource.name, "", name))
+        return None if entry is None else msgspec.json.decode(entry.data, type=resource.type)
 
     def _then(self, record: dict[str, Any], resource: Resource[T], name: str) -> T | None:
         """An object as it was at the revision that an attempt had read."""

@@ -39,7 +39,12 @@ def test_a_plane_allows_none_until_its_settings_say_so() -> None:
     for refusing in (InProcess(), plane(allowed=False)):
         status, said = refusing.post(PATH, experiment())
         assert status == 403
-        assert "spec.chaos.allowed" in said["message"]
+        assert "allowed" in said["message"]
+    assert "kubectl patch planesettings default" in said["message"]
+    assert (
+        '"kind":"PlaneSettings","metadata":{"name":"default"}'
+        in InProcess().post(PATH, experiment())[1]["message"]
+    )
 
 
 def test_its_end_is_the_servers_and_one_runs_at_a_time() -> None:

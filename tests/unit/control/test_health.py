@@ -20,7 +20,7 @@ from fairlead.model.key import Key
 from fairlead.model.views import DEPLOYMENTS
 from fairlead.port.outcome import Unknown
 from fairlead.port.request import Reply, Request
-from fairlead.runtime.server.extensions import scheduler_queue
+from fairlead.runtime.queues_told import scheduler_queue
 from fairlead.sim.zoo.status_write_loop import chatty
 from tests.inprocess import InProcess
 from tests.unit.control.driving import Driver

@@ -15,8 +15,9 @@ from fairlead.core.errors import Unavailable
 from fairlead.explain.asking import answered
 from fairlead.explain.coupling.answer import coupled
 from fairlead.explain.debugging import debug
-from fairlead.explain.explaining import explain
+from fairlead.explain.explaining import explain, why_not_there
 from fairlead.explain.plane_told import PlaneTold, told_elsewhere
+from fairlead.explain.planning import answer
 from fairlead.explain.sources import Sources
 from fairlead.explain.timeline.telling import Asked, timeline
 from fairlead.model.key import Key
@@ -75,8 +76,51 @@ def test_without_any_scheduler_that_is_said() -> None:
     server = Plane("server", serving_deciders())
     alone = replace(world.sources, plane_now=lambda: server)
     assert any("runs without a scheduler" in each for each in answered(debug(alone, WEB))["unread"])
-    with pytest.raises(Unavailable, match="is in another process"):
-        seen_from_the_server(world).placer()
+    with pytest.raises(Unavailable, match="no `fairlead control` has told of itself"):
+        answered(why_not_there(alone, "default", waiting_pod(world), "node-1"))
+
+
+def waiting_pod(world: World) -> str:
+    return str(answered(debug(world.sources, WEB))["pending"][0])
+
+
+def test_why_not_and_plan_are_answered_for_a_scheduler_in_another_process() -> None:
+    world = blocked()
+    there, here, pod = seen_from_the_server(world), world.sources, waiting_pod(world)
+    node = next(iter(here.placer().snapshot.nodes.slot))
+    told, own = (answered(why_not_there(each, "default", pod, node)) for each in (there, here))
+    assert told["filters"] == own["filters"]
+    assert not all(each["passes"] for each in told["filters"])
+    assert (told["score"], told["best"], told["outcome"]) == (own["score"], own["best"], own["outcome"])
+    identity = there.told.identity
+    assert told["when"] == f"now, in the store; {identity} schedules, in another process"
+    entry = here.reader.get(Key("pods", "default", pod))
+    assert entry is not None
+    question = codec.encode({"items": [{"pod": codec.decode(entry.data), "names": ["one", "two"]}]})
+    planned, owned = answered(answer(there, question)), answered(answer(here, question))
+    assert planned["items"] == owned["items"]
+    assert (planned["waiting"], planned["plane"]) == (
+        owned["waiting"],
+        f"{identity} schedules, in another process",
+    )
+
+
+def test_where_a_placed_pod_is_not_is_told_from_history_whoever_placed_it() -> None:
+    world = blocked()
+    there, here = seen_from_the_server(world), world.sources
+    pod = next(each for each in here.plane.mirrors["pods"].index.all() if each.spec.node_name)
+    nodes = sorted(here.placer().snapshot.nodes.slot)
+    for node in nodes:
+        asked = ("default", pod.metadata.name, node)
+        assert answered(why_not_there(there, *asked)) == answered(why_not_there(here, *asked))
+
+
+def test_a_scheduler_elsewhere_that_stands_by_is_said_to() -> None:
+    world = blocked()
+    there, pod = seen_from_the_server(world), waiting_pod(world)
+    standing_by = msgspec.structs.replace(there.told, leads=False, phase="Standby")
+    with pytest.raises(Unavailable, match=r"in another process .* stands by \(Standby\)"):
+        answered(why_not_there(replace(there, elsewhere=lambda: standing_by), "default", pod, "node-1"))
 
 
 def test_each_condition_is_told_with_the_decision_that_wrote_it() -> None:

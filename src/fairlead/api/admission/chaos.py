@@ -18,6 +18,15 @@ from fairlead.model.policy.plane_knobs import NAME
 from fairlead.store.damage import is_stand_in
 
 _SETTINGS = Key(planesettings.KIND.resource, "", NAME)
+_HOW_TO_ALLOW = (
+    f"this plane allows no ChaosExperiments: on one of your own, set spec.chaos.allowed: true in the PlaneSettings"
+    f' `{NAME}`: kubectl patch planesettings {NAME} --type merge -p \'{{"spec":{{"chaos":{{"allowed":true}}}}}}\''
+)
+_WHAT_TO_CREATE = (
+    "this plane allows no ChaosExperiments, and has no PlaneSettings yet: on one of your own, create them:"
+    f' echo \'{{"apiVersion":"fairlead.dev/v1","kind":"PlaneSettings","metadata":{{"name":"{NAME}"}},'
+    '"spec":{"chaos":{"allowed":true}}}\' | kubectl create -f -'
+)
 
 
 def _admit(attempt: Attempt) -> None:
@@ -34,10 +43,7 @@ def _admit(attempt: Attempt) -> None:
     entry = attempt.read.get(_SETTINGS)
     spec = {} if entry is None or is_stand_in(entry.data) else tree(entry).get("spec") or {}
     if not (spec.get("chaos") or {}).get("allowed"):
-        raise attempt.forbidden(
-            "this plane allows no ChaosExperiments: on one of your own, set spec.chaos.allowed: true in the"
-            " PlaneSettings `default`"
-        )
+        raise attempt.forbidden(_HOW_TO_ALLOW if entry is not None else _WHAT_TO_CREATE)
     now = attempt.context.now
     for known in attempt.read.list(KIND.resource):
         if not is_stand_in(known.data) and now < ends_at(tree(known)):

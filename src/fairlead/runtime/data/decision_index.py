@@ -5,7 +5,15 @@ or of another store, it is made anew; nothing is lost with it, and no backup has
 is made in memory. Asked, it first takes in what the logs have by then. It keeps digests of keys, 8 bytes each: a line
 may be named for another's key once in a very long time (`explain/index.py` says who looks).
 
+<<<<<<< HEAD
 Made by `runtime/server/serving.py`, started and closed with the server.
+=======
+Keys come in no order, and a tree of all of them would have a page written for nearly each one. So lines are indexed in
+stretches of their numbers, one after the other: what is taken in touches the pages of the newest stretch, which are
+few, who asks looks through stretches from the newest back, and what the log no longer has goes by whole stretches.
+
+Made by `runtime/server/process.py`, started and closed with the server.
+>>>>>>> help-k
 """
 
 from __future__ import annotations
@@ -33,7 +41,7 @@ from fairlead.store.sqlite import SqliteJournal
 log = logging.getLogger("fairlead.runtime")
 
 FILE = "decisions.index"
-_FORMAT = 2
+_FORMAT = 3
 STREAMS = (DECISIONS, TURNS, AUDIT)
 #: bound: plane | lines that the index of decisions takes in at once | the next ones in the next step
 STEP_LINES = 1_000
@@ -41,7 +49,7 @@ STEP_LINES = 1_000
 FOLLOW_SECONDS = 1.0
 #: bound: plane | lines that are gone and still in the index of decisions | they are swept out, a part at a time
 GONE_MAX = 100_000
-_PARTS = 64  # of all digests, swept one after the other
+STRETCH = 1 << 15  # lines of a log that are indexed together
 _IN_MEMORY = ":memory:"
 _CACHE_KIB = (
     16 * 1024
@@ -94,13 +102,19 @@ class DecisionIndexFile:
         self._catch_up((stream,))
         with self._lock:
             found: set[int] = set()
-            for key in dict.fromkeys(keys):
-                rows: list[Any] = self._execute(
-                    f"SELECT seq FROM {stream} WHERE key = ? AND seq > ? AND (? = 0 OR seq < ?)"
-                    " ORDER BY seq DESC LIMIT ?",
-                    (digest_of(key), self._forgotten[stream], before, before, limit),
-                )
-                found.update(row[0] for row in rows)
+            digests = [digest_of(key) for key in dict.fromkeys(keys)]
+            last = min(before - 1, self._after[stream]) if before else self._after[stream]
+            first = self._forgotten[stream] + 1
+            for stretch in range(last // STRETCH, first // STRETCH - 1, -1):
+                for digest in digests:
+                    rows: list[Any] = self._execute(
+                        f"SELECT seq FROM {stream} WHERE stretch = ? AND key = ? AND seq BETWEEN ? AND ?"
+                        " ORDER BY seq DESC LIMIT ?",
+                        (stretch, digest, first, last, limit),
+                    )
+                    found.update(row[0] for row in rows)
+                if len(found) >= limit:
+                    break
         return sorted(found, reverse=True)[:limit]
 
     # Following the logs
@@ -128,7 +142,11 @@ class DecisionIndexFile:
             raise Unavailable(f"the log of {stream} cannot be read: {error}") from error
         if not lines:
             return 0
-        rows = {(digest_of(key), sequence) for sequence, body, _ in lines for key in touched_by(body)}
+        rows = {
+            (sequence // STRETCH, digest_of(key), sequence)
+            for sequence, body, _ in lines
+            for key in touched_by(body)
+        }
         last, _, link = lines[-1]
         try:
             self._write(stream, sorted(rows), last, link)
@@ -138,29 +156,24 @@ class DecisionIndexFile:
         self._after[stream] = last
         return len(lines)
 
-    def _write(self, stream: str, rows: list[tuple[int, int]], last: int, link: bytes) -> None:
+    def _write(self, stream: str, rows: list[tuple[int, int, int]], last: int, link: bytes) -> None:
         with self._file:
-            insert_rows(self._file, f"INSERT OR IGNORE INTO {stream} VALUES", 2, rows)
+            insert_rows(self._file, f"INSERT OR IGNORE INTO {stream} VALUES", 3, rows)
             self._file.execute("INSERT OR REPLACE INTO followed VALUES (?, ?, ?)", (stream, last, link))
 
     def _sweep(self) -> None:
-        """Take out lines that the logs no longer have, a part of all keys at a time."""
+        """Take out lines that the logs no longer have, a stretch at a time."""
         for stream in STREAMS:
             with self._lock:
                 oldest = self._lines.oldest(stream)
             if oldest - self._forgotten[stream] <= GONE_MAX:
                 continue
-            width = 2**64 // _PARTS
-            for part in range(_PARTS):
-                low = part * width - 2**63
+            for stretch in range(self._forgotten[stream] // STRETCH, oldest // STRETCH):
                 with self._lock:
-                    self._execute(
-                        f"DELETE FROM {stream} WHERE key BETWEEN ? AND ? AND seq < ?",
-                        (low, low + width - 1, oldest),
-                    )
+                    self._execute(f"DELETE FROM {stream} WHERE stretch = ?", (stretch,))
+                    self._forgotten[stream] = (stretch + 1) * STRETCH - 1
                 if self._stop.wait(0.01):
                     return
-            self._forgotten[stream] = oldest - 1
 
     # The file
 
@@ -233,8 +246,8 @@ def _create(file: apsw.Connection) -> apsw.Connection:
     with file:
         for stream in STREAMS:
             file.execute(
-                f"CREATE TABLE {stream} (key INTEGER NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY (key, seq))"
-                " WITHOUT ROWID"
+                f"CREATE TABLE {stream} (stretch INTEGER NOT NULL, key INTEGER NOT NULL, seq INTEGER NOT NULL,"
+                " PRIMARY KEY (stretch, key, seq)) WITHOUT ROWID"
             )
         file.execute("CREATE TABLE followed (stream TEXT PRIMARY KEY, seq INTEGER, link BLOB) WITHOUT ROWID")
         file.execute(f"PRAGMA user_version = {_FORMAT}")

@@ -2,7 +2,7 @@
 
 The counterpart of `runtime/server/plane_driver.py`, which drives one in the server's own process. Used by
 `runtime/node/hollow.py` and `process.py`. What such a plane decides goes to `record`, before what follows from it is
-sent (`shipping.py`).
+sent (`shipping.py`). Faults of an experiment strike here (`striking.py`), as in the server's process.
 
 No server tells on demand how far a watch is. A mirror that has to know (a new leader's, which must have seen all that
 the former one did) lists once more. Resources that the server lacks are empty and stay so, but for the EvidencePolicy:
@@ -17,8 +17,10 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import assert_never
 
+from msgspec import structs
+
 from fairlead.api.admission.plane_conditions import PLANE
-from fairlead.cache.events import Expired, Listed, ListFailed, Marked, Mirrored, MirrorEvent
+from fairlead.cache.events import Broke, Expired, Listed, ListFailed, Marked, Mirrored, MirrorEvent
 from fairlead.cache.lag import MirrorLag
 from fairlead.cache.mirror import MirrorPhase
 from fairlead.control.instructions import (
@@ -37,10 +39,12 @@ from fairlead.model.key import Key
 from fairlead.model.policy import evidence_rows
 from fairlead.model.views import EVIDENCE_POLICIES, Resource, View
 from fairlead.port.driving import Follow, ListAll, Stepped, WakeAt
+from fairlead.port.outcome import Outcome
 from fairlead.runtime.acts import ActLog
 from fairlead.runtime.clock import ClockStep
 from fairlead.runtime.driving import Driver
 from fairlead.runtime.remote.api import Remote
+from fairlead.runtime.striking import Striking
 from fairlead.runtime.tracing.tracer import Tracer
 from fairlead.store.contract import Entry
 
@@ -71,8 +75,10 @@ class RemotePlaneDriver:
         tracer: Tracer | None = None,
         *,
         names_controllers: bool = False,
+        chaos: Striking | None = None,
     ) -> None:
-        """`names_controllers`: requests carry the name of the controller whose they are, as in the server's process."""
+        """`names_controllers`: requests carry the name of the controller whose they are, as in the server's process.
+        `chaos`: asked which fault strikes what."""
         self._names_controllers = names_controllers
         self.plane = plane
         self._remote = remote
@@ -82,6 +88,10 @@ class RemotePlaneDriver:
         self._loop = asyncio.get_running_loop()
         self._unlisted: dict[str, str] = {}  # resources that could not be listed, and why
         self._driver = Driver(self._loop, plane, self._carry_out, clock, failed)
+        self._chaos = chaos
+        if chaos is not None:
+            chaos.hold, chaos.go_on = self._driver.hold, self._driver.go_on
+        self._lagging: dict[str, list[MirrorEvent]] = {}  # deliveries that a fault holds back
         self._acts = ActLog()
         self._tracer = tracer
 
@@ -126,7 +136,7 @@ class RemotePlaneDriver:
                 records = []
             match instruction:
                 case Call():
-                    self._driver.do(self._call(instruction))
+                    self._call(instruction)
                 case WakeAt():
                     self._driver.wake_at(instruction)
                 case ListAll(resource, attempt):
@@ -161,7 +171,16 @@ class RemotePlaneDriver:
         if task is not None:
             task.cancel()
 
-    async def _call(self, call: Call) -> None:
+    def _call(self, call: Call) -> None:
+        answer, send = partial(self._answered, call), partial(self._send, call)
+        if self._chaos is None or not self._chaos.strikes(call, send, answer):
+            send(answer)
+
+    def _send(self, call: Call, answer: Callable[[Outcome], None]) -> None:
+        if not self._driver.stopped:
+            self._driver.do(self._asked(call, answer))
+
+    async def _asked(self, call: Call, answer: Callable[[Outcome], None]) -> None:
         traceparent = ""
         if self._tracer is not None:
             self._tracer.called(call)
@@ -170,6 +189,9 @@ class RemotePlaneDriver:
         outcome = await self._remote.ask(call.request, traceparent, user)
         if self._tracer is not None:
             self._tracer.replied(call.call, outcome)
+        answer(outcome)
+
+    def _answered(self, call: Call, outcome: Outcome) -> None:
         self._driver.tell(Answers((Replied(call.call, outcome, self._clock(), self._driver.chance()),)))
 
     # Mirrors
@@ -201,7 +223,29 @@ class RemotePlaneDriver:
             self._unlisted.pop(resource, None)
 
     async def _follow(self, kind: Resource[View], since: int, attempt: int) -> None:
-        await self._remote.follow(kind, "", since, attempt, partial(self._tell, kind.name))
+        await self._remote.follow(kind, "", since, attempt, partial(self._delivered, kind.name, attempt))
+
+    def _delivered(self, resource: str, attempt: int, events: Iterable[MirrorEvent]) -> None:
+        """What a watch brought, unless a fault takes its place or holds it back."""
+        held = self._lagging.get(resource)
+        if held is not None:
+            held.extend(events)
+            return
+        fate, seconds = self._chaos.of_watch(resource) if self._chaos is not None else ("", 0.0)
+        if not fate:
+            self._tell(resource, events)
+        elif fate == "watch_lag":
+            self._lagging[resource] = list(events)
+            self._loop.call_later(seconds, self._arrive, resource)
+        else:
+            self._unfollow(resource)
+            now = self._clock()
+            broke = Broke("chaos broke it", now, attempt)
+            self._tell(resource, (Expired(now, attempt) if fate == "watch_expired" else broke,))
+
+    def _arrive(self, resource: str) -> None:
+        now = self._clock()
+        self._tell(resource, [structs.replace(each, now=now) for each in self._lagging.pop(resource)])
 
     def _tell_progress(self, resource: str, revision: int) -> None:
         plane, now = self.plane, self._clock()

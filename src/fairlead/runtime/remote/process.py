@@ -17,8 +17,10 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import uvloop
 
@@ -33,6 +35,7 @@ from fairlead.core.errors import DataDirectoryBusy, OperatorError
 from fairlead.model.catalog import CATALOG, Catalog
 from fairlead.model.served import Served
 from fairlead.port.capabilities import Capabilities
+from fairlead.port.request import Request
 from fairlead.runtime import logs
 from fairlead.runtime.clock import Clock, follow_wall_clock
 from fairlead.runtime.data.decisions_file import DecisionsFile
@@ -48,6 +51,7 @@ from fairlead.runtime.remote.plane import RemotePlaneDriver
 from fairlead.runtime.remote.reaching import address_of, tls_of
 from fairlead.runtime.remote.settings import DEFAULT_SCHEDULER_NAME, ControlSettings
 from fairlead.runtime.remote.shipping import Shipping
+from fairlead.runtime.striking import Striking
 from fairlead.runtime.tracing.exporter import Exporter, started_exporter, tracer_of
 from fairlead.wire.client import Broken, HttpClient, NotSent
 
@@ -95,6 +99,7 @@ class _Process:
         self._clock = Clock()
         self._broken: BaseException | None = None
         self._user = ""  # "": who the kubeconfig says
+        self._touching: set[asyncio.Task[None]] = set()
         self._names_controllers = False  # it may write in the name of each of its controllers, too
 
     async def run(self) -> None:
@@ -126,7 +131,8 @@ class _Process:
             plane = self._plane(found)
             asked = remote(ASK_SECONDS if found.fencing else UNFENCED_ASK_SECONDS, self._user)
             own = self._settings.capabilities != "kubernetes"
-            shipping = Shipping(plane, decisions, asked, self._clock, sends=own)
+            chaos = Striking(loop, CATALOG, self._clock, partial(self._touch, asked)) if own else None
+            shipping = Shipping(plane, decisions, asked, self._clock, sends=own, chaos=chaos)
             driver = RemotePlaneDriver(
                 plane,
                 asked,
@@ -135,6 +141,7 @@ class _Process:
                 shipping.record,
                 tracer,
                 names_controllers=self._names_controllers,
+                chaos=chaos,
             )
             margin = plane.leadership.settings.margin_seconds
             for line in discovering.describe(
@@ -143,10 +150,13 @@ class _Process:
                 _say(line)
             driver.start()
             sending = asyncio.create_task(shipping.run())
+            striking = asyncio.create_task(chaos.run()) if chaos is not None else None
             telling = await self._tell_metrics(driver, exporter)
             following = asyncio.create_task(follow_wall_clock(self._clock, driver.stepped))
             await self._watch_over(plane)
             following.cancel()
+            if striking is not None:
+                striking.cancel()
             if telling is not None:
                 await telling.close()
             await driver.stop()
@@ -232,6 +242,12 @@ class _Process:
                 _say(f"{self._settings.identity} {'leads' if leads else 'stands by'}")
             await self._leaves_within(_LOOK_SECONDS)
 
+    def _touch(self, remote: Remote, request: Request) -> None:
+        """What somebody else writes when an experiment wants a race."""
+        task = asyncio.create_task(_nothing_of(remote.ask(request)))
+        self._touching.add(task)
+        task.add_done_callback(self._touching.discard)
+
     async def _leaves_within(self, seconds: float) -> None:
         try:
             async with asyncio.timeout(seconds):
@@ -261,6 +277,10 @@ def _hold(directory: Path) -> int:
             f"another `fairlead control` works in {directory}: stop it, or choose another --data-dir"
         ) from None
     return descriptor
+
+
+async def _nothing_of(asking: Coroutine[Any, Any, object]) -> None:
+    await asking
 
 
 def _say(line: str) -> None:

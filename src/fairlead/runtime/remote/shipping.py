@@ -1,11 +1,12 @@
-"""Sends what a plane recorded, and how it stands, to its server: so that `timeline`, `debug`, `explain`, `coupling` and
-captures there know of it as of a plane in the server's own process.
+"""Sends what a plane recorded, and how it stands, to its server: so that `timeline`, `debug`, `explain`, `why-not`,
+`plan`, `queues`, `coupling` and captures there know of it as of a plane in the server's own process.
 
     record -> DecisionsFile (on disk, before what was decided is sent) -> POST /fairlead/v1/planes -> the store's logs
 
 Behind the plane, never before it: nothing that is decided waits for this. What the server has not answered for waits in
 the file and is sent again, under the same numbers, by which the server keeps each line once; a server that is not
-Fairlead's answers 404, and is asked no more. Made by `process.py`, and ended with the plane.
+Fairlead's answers 404, and is asked no more. The answer also says which ChaosExperiment is to strike this plane.
+Made by `process.py`, and ended with the plane.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from typing import Any
 
 import msgspec
 
@@ -21,7 +23,9 @@ from fairlead.control.instructions import Record
 from fairlead.control.plane import Plane
 from fairlead.explain.plane_told import told_elsewhere
 from fairlead.runtime.data.decisions_file import DecisionsFile, UnsentLine
+from fairlead.runtime.queues_told import queues_told
 from fairlead.runtime.remote.api import Remote
+from fairlead.runtime.striking import Striking
 from fairlead.wire.client import Broken, NotSent
 
 log = logging.getLogger("fairlead.control")
@@ -42,8 +46,17 @@ END_SECONDS = 2.0
 _UNKNOWN = (404, 405, 501)
 
 
+class _Experiment(msgspec.Struct):
+    """The ChaosExperiment that runs, as `server/chaos.py` tells of it."""
+
+    uid: str
+    spec: dict[str, Any]
+    seconds: float  # that are left
+
+
 class _Have(msgspec.Struct):
     have: int
+    chaos: _Experiment | None = None
 
 
 _have = msgspec.json.Decoder(_Have).decode
@@ -57,11 +70,15 @@ class Shipping:
         remote: Remote,
         clock: Callable[[], float],
         sends: bool = True,
+        chaos: Striking | None = None,
     ) -> None:
-        """`sends`: False where nothing that is Fairlead's own is to be used of the server."""
+        """`sends`: False where nothing that is Fairlead's own is to be used of the server. `chaos`: told of the
+        ChaosExperiment that runs there."""
         self._plane, self._file, self._remote, self._clock = plane, file, remote, clock
         self._recorded = asyncio.Event()
+        self._chaos = chaos
         self._trouble = ""
+        self._told_queues_at = 0.0
         file.sends = sends
 
     def record(self, records: Sequence[Record]) -> None:
@@ -93,12 +110,18 @@ class Shipping:
         while True:
             found = self._file.unsent(SHIPPED_LINES_MAX)
             lines = _bounded(found)
-            body = {
+            now = self._clock()
+            body: dict[str, Any] = {
                 "log": self._file.log,
                 "first": lines[0].number if lines else 1,
                 "lines": [(each.stream, msgspec.Raw(each.record)) for each in lines],
-                "told": told_elsewhere(self._plane, self._clock()),
+                "told": told_elsewhere(self._plane, now),
             }
+            if now >= self._told_queues_at + TELL_SECONDS:
+                body["queues"] = queues_told(self._plane, now)
+                self._told_queues_at = now
+            if self._chaos is not None and self._chaos.experiment:
+                body["injected"] = (self._chaos.experiment, self._chaos.injected)
             try:
                 answer = await self._remote.post(PATH, msgspec.json.encode(body))
             except (NotSent, Broken) as error:
@@ -115,10 +138,21 @@ class Shipping:
                 await asyncio.sleep(AGAIN_SECONDS)
                 continue
             self._notice("")
+            told = _have(answer.body)
+            self._strike(told.chaos)
             if lines:
-                self._file.sent(_have(answer.body).have)
+                self._file.sent(told.have)
             if len(lines) == len(found) < SHIPPED_LINES_MAX:
                 return True
+
+    def _strike(self, running: _Experiment | None) -> None:
+        """What the server says of experiments, whose object decides; without an answer one ends when its time is up."""
+        if self._chaos is None:
+            return
+        if running is None:
+            self._chaos.end()
+        else:
+            self._chaos.begin(running.uid, running.spec, self._clock() + running.seconds)
 
     def _notice(self, trouble: str) -> None:
         if trouble and trouble != self._trouble:

@@ -5,24 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from msgspec import structs
-
 from fairlead.api import options
 from fairlead.api.access.sight import Sight
 from fairlead.api.audit.recording import audit_line
 from fairlead.api.plan import Context
-from fairlead.control.health import Health
 from fairlead.control.plane import Plane
-from fairlead.control.retries import retries_in_force
 from fairlead.core import codec
 from fairlead.core.errors import BadRequest, NotFound
 from fairlead.core.times import microtime, parse_time
-from fairlead.model.key import Key
 from fairlead.port.request import Reply
-from fairlead.queue.snapshot import QueueSnapshot
 from fairlead.runtime.metrics.contract import CONTENT_TYPE, MetricSample, exposition
+from fairlead.runtime.queues_told import queues_told
 from fairlead.runtime.server.tenants import place_of, place_of_key, without_others
-from fairlead.schedule.waiting import FLUSH, State
 from fairlead.store.contract import Journal, Note
 from fairlead.store.instants import revision_at
 from fairlead.store.machine import Store
@@ -34,6 +28,8 @@ QUEUES = "/fairlead/v1/queues"
 REVISION = "/fairlead/v1/revision"
 #: bound: audit | lines in one answer | ask again with `after`
 _AUDIT_LINES_MAX = 1000
+_NAMED = ("most_retried", "longest_running", "longest_held")  # lists of a queue that name keys
+Json = dict[str, Any]
 _NO_OTHERS: Mapping[str, str] = {}
 
 
@@ -87,121 +83,36 @@ def revisions(journal: Journal, store: Store) -> Extension:
     return answer
 
 
-def queues(plane_now: Callable[[], Plane], clock: Callable[[], float]) -> Extension:
-    """GET /fairlead/v1/queues: each controller's queue at this moment."""
+def queues(
+    plane_now: Callable[[], Plane],
+    clock: Callable[[], float],
+    elsewhere: Callable[[], Json | None] = lambda: None,
+) -> Extension:
+    """GET /fairlead/v1/queues: each controller's queue at this moment. `elsewhere`: what a plane in another process
+    told of its own; it is shown where this process has no scheduler."""
 
     def answer(path: str, query: Mapping[str, str], context: Context, sight: Sight) -> Reply:
         plane = plane_now()
-        items = [
-            {
-                "controller": controller.decider.name,
-                "decided": controller.decided,
-                "conflicts": controller.conflicts,
-                "unknown": controller.unknown,
-                "stuck": controller.stuck,
-                "raised": controller.raised,
-                "settings": plane.health.settings.source(controller.decider.name),
-                "turns": controller.settings,
-                "queue": _seen_queue(controller.queue.snapshot(clock()), sight),
-            }
-            for controller in plane.controllers
-        ]
-        recorder = plane.recorder
-        events = {
-            "waiting": recorder.waiting,
-            "written": recorder.written,
-            "suppressed": recorder.suppressed,
-            "dropped": recorder.dropped,
-            "unknown": recorder.unknown,
-            "settings": recorder.settings,
-        }
-        body = {
-            "leads": plane.leadership.leads,
-            "phase": plane.leadership.phase.value,
-            "events": events,
-            "scheduler": scheduler_queue(plane, clock()),
-            "recording": recording_told(plane),
-            **_health(plane.health, clock(), sight),
-            "retries": retries_in_force(plane.health.settings),
-            "items": items,
-        }
-        return Reply(200, codec.encode(body))
+        other = elsewhere() if plane.placer is None else None
+        told = other if other is not None else queues_told(plane, clock())
+        return Reply(200, codec.encode(_seen_by(told, sight)))
 
     return answer
 
 
-def recording_told(plane: Plane) -> dict[str, Any]:
-    """What this plane recorded since it began, by level, and under which policy."""
-    recording, policy = plane.health.recording, plane.health.recording.policy
-    return {
-        "policy": [policy.metadata.name, policy.metadata.generation] if policy is not None else None,
-        "lines": recording.lines,
-        "bytes": recording.bytes,
-        "leftOut": recording.left_out,
-        "merged": plane.health.merging.merged,
-    }
-
-
-def scheduler_queue(plane: Plane, now: float) -> dict[str, Any] | None:
-    """Pods that wait for a node; None where no scheduler runs."""
-    placer = plane.placer
-    if placer is None:
-        return None
-    counts, since = placer.waiting.counts(), placer.waiting.oldest_since()
-    return {
-        "active": counts[State.ACTIVE.value],
-        "backoff": counts[State.RESTING.value],
-        "unschedulable": counts[State.WAITING.value],
-        "underWay": len(placer.flights.underway),
-        "oldestSeconds": round(max(0.0, now - since), 3) if since else 0.0,
-        "attempts": placer.attempts,
-        "placed": placer.placed,
-        "conflicts": placer.flights.conflicts,
-        "unknown": placer.flights.unknown,
-        "flushes": placer.waiting.incoming.get((State.ACTIVE, FLUSH), 0),
-        "flushesNeeded": placer.flights.tally.flushes_needed,
-        "policy": [placer.policy.name, placer.policy.revision],
-        "settings": {"placing": placer.settings, "waiting": placer.waiting.settings},
-    }
-
-
-def _seen_queue(queue: QueueSnapshot[Key], sight: Sight) -> QueueSnapshot[Key]:
-    """Without the names of keys that this user may not see; the counts stay."""
+def _seen_by(told: Json, sight: Sight) -> Json:
+    """Without the names of what this user may not see; the counts stay."""
     if sight.is_whole:
-        return queue
-    oldest = queue.oldest_waiting
-    return structs.replace(
-        queue,
-        oldest_waiting=oldest if oldest is not None and sight.sees(*oldest) else None,
-        most_retried=tuple(each for each in queue.most_retried if sight.sees(*each.key)),
-        longest_running=tuple(each for each in queue.longest_running if sight.sees(*each.key)),
-        longest_held=tuple(each for each in queue.longest_held if sight.sees(*each.key)),
-    )
+        return told
+    loops = [each for each in told["writeLoops"] if sight.sees(*place_of_key(each["object"]))]
+    items = [{**each, "queue": _seen_queue(each["queue"], sight)} for each in told["items"]]
+    return {**told, "writeLoops": loops, "items": items}
 
 
-def _health(health: Health, now: float, sight: Sight) -> dict[str, Any]:
-    """What the controllers share: which settings they work with, retries left, whether the API is left alone, loops."""
-    settings, budget, breaker = health.settings, health.budget, health.breaker
-    return {
-        "settings": {"revision": settings.revision, "generation": settings.generation, "loop": settings.loop},
-        "retryBudget": {
-            "left": int(budget.left(now)),
-            "waiting": len(budget.waiting),
-            "spent": budget.spent,
-            "heldBack": budget.held_back,
-            "settings": budget.settings,
-        },
-        "breaker": {
-            "open": breaker.is_open(now),
-            "opened": breaker.opened,
-            "settings": breaker.settings,
-        },
-        "writeLoops": [
-            each
-            for each in health.writes.loops(now)
-            if sight.is_whole or sight.sees(*place_of_key(each.object))
-        ],
-    }
+def _seen_queue(queue: Json, sight: Sight) -> Json:
+    oldest = queue["oldest_waiting"]
+    named = {name: [each for each in queue[name] if sight.sees(*each["key"])] for name in _NAMED}
+    return {**queue, **named, "oldest_waiting": oldest if oldest and sight.sees(*oldest) else None}
 
 
 def metrics(read: Callable[[], Iterable[MetricSample]]) -> Extension:

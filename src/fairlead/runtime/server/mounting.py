@@ -69,7 +69,9 @@ def mount_documents(
             "/metrics": Mounted(extensions.metrics(samples)),
             extensions.AUDIT: Mounted(lines, tenant),
             extensions.DECISIONS: Mounted(decision_lines(journal, sources.index, answering), tenant),
-            extensions.QUEUES: Mounted(extensions.queues(sources.plane_now, sources.clock), tenant),
+            extensions.QUEUES: Mounted(
+                extensions.queues(sources.plane_now, sources.clock, reports.queues), tenant
+            ),
             extensions.REVISION: Mounted(extensions.revisions(journal, store), tenant),
             histories.HISTORY: Mounted(histories.histories(store, journal, desk.catalog, answering)),
             couplings.COUPLING: Mounted(couplings.couplings(sources, answering), tenant),

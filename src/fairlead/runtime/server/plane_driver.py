@@ -5,7 +5,7 @@ sharing its immutable entries. Everything runs on the event loop, a bounded numb
 that requests of clients get theirs in between.
 
 All that the plane is told, and what it sends, goes on a tape (`replay/tape.py`), which is written to the log DELIVERIES
-a few times a second: what a closed replay is fed. Faults of an experiment strike here as well (`chaos.py`).
+a few times a second: what a closed replay is fed. Faults of an experiment strike here as well (`striking.py`).
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ from fairlead.replay.tape import TapeWriter
 from fairlead.runtime.acts import ActLog
 from fairlead.runtime.clock import ClockStep
 from fairlead.runtime.driving import Driver
-from fairlead.runtime.server.chaos import Chaos
 from fairlead.runtime.server.host import ServingHost
+from fairlead.runtime.striking import Striking
 from fairlead.runtime.tracing.tracer import Tracer
 from fairlead.store.contract import Compacted, FutureRevision, Note
 from fairlead.store.machine import Store
@@ -75,7 +75,7 @@ class PlaneDriver:
         clock: Callable[[], float],
         failed: Callable[[BaseException], None],
         tracer: Tracer | None = None,
-        chaos: Chaos | None = None,
+        chaos: Striking | None = None,
         tape: bool = True,
     ) -> None:
         """`failed` hears of an error that leaves the plane in no known state. `tape`: whether one is kept."""

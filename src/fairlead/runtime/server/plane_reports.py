@@ -1,13 +1,16 @@
 """What planes in other processes send: the lines that they recorded, and how they stand (`explain/plane_told.py`).
 
-POST /fairlead/v1/planes    {"log": ID, "first": N, "lines": [[STREAM, RECORD], ...], "told": PlaneTold}
-                            -> {"have": N}, the number of the last line of that log that is kept here
+POST /fairlead/v1/planes    {"log": ID, "first": N, "lines": [[STREAM, RECORD], ...], "told": PlaneTold,
+                             "queues": what `fairlead queues` shows, now and then,
+                             "injected": [UID, {FAULT: N}], of a ChaosExperiment that runs}
+                            -> {"have": N}, the number of the last line of that log that is kept here,
+                               "chaos": the ChaosExperiment that runs (`chaos.py`), if one does}
 
 Lines go into the store's own logs, as those of a plane in this process do: one index, one budget of bytes and age, one
 capture for all. They are numbered by their sender without gaps, and kept once: the last of each batch names its log and
 number, in the transaction of the batch, so that after a restart too it is known how far it came. Who sends waits for
 the answer; a batch that was answered is on disk. Mounted by `mounting.py`; `runtime/remote/shipping.py` is the sender.
-How a plane stands is kept in memory, of a bounded number of planes, the newest word of each.
+How a plane and its queues stand is kept in memory, of a bounded number of planes, the newest word of each.
 """
 
 from __future__ import annotations
@@ -46,11 +49,39 @@ class _Head(msgspec.Struct):
     controller: str
 
 
+class _Named(msgspec.Struct):
+    key: tuple[str, str, str]
+
+
+class _Queue(msgspec.Struct):
+    oldest_waiting: tuple[str, str, str] | None
+    most_retried: list[_Named]
+    longest_running: list[_Named]
+    longest_held: list[_Named]
+
+
+class _Item(msgspec.Struct):
+    queue: _Queue
+
+
+class _Loop(msgspec.Struct):
+    object: str
+
+
+class _Queues(msgspec.Struct, rename="camel"):
+    """What `queues_told.py` tells, as far as it names objects that not everybody may see."""
+
+    items: list[_Item]
+    write_loops: list[_Loop]
+
+
 class _Sent(msgspec.Struct):
     log: str
     first: int
     lines: list[tuple[str, msgspec.Raw]]
     told: PlaneTold
+    queues: msgspec.Raw = msgspec.Raw()
+    injected: tuple[str, dict[str, int]] | None = None
 
 
 class _Marked(msgspec.Struct):
@@ -58,6 +89,7 @@ class _Marked(msgspec.Struct):
 
 
 _sent = msgspec.json.Decoder(_Sent).decode
+_queues = msgspec.json.Decoder(_Queues).decode
 _head = msgspec.json.Decoder(_Head).decode
 _marked = msgspec.json.Decoder(_Marked).decode
 
@@ -76,12 +108,29 @@ class PlaneReports:
         self._journal, self._index, self._answering, self._submit = journal, index, answering, submit
         self._clock = clock
         self._told: BoundedDict[str, PlaneTold] = BoundedDict(PLANES_HEARD_MAX)
+        self._queues: BoundedDict[str, tuple[float, msgspec.Raw]] = BoundedDict(PLANES_HEARD_MAX)
+        self._injected: BoundedDict[str, tuple[str, dict[str, int]]] = BoundedDict(PLANES_HEARD_MAX)
+        self.chaos: Callable[[], dict[str, Any] | None] = lambda: None  # the experiment that runs
         self._have: BoundedDict[str, int] = BoundedDict(PLANES_HEARD_MAX)
         self._busy: set[str] = set()
 
     def leading(self) -> PlaneTold | None:
         """The plane that leads, or else the one that was heard of last; its instant is by this server's clock."""
         return max(self._told.values(), key=lambda each: (each.leads, each.at), default=None)
+
+    def queues(self) -> dict[str, Any] | None:
+        """Those of the plane that leads, with its name and how long ago it told of them; None if none has."""
+        leading = self.leading()
+        found = self._queues.get(leading.identity) if leading is not None else None
+        if leading is None or found is None:
+            return None
+        at, told = found
+        ago = round(max(0.0, self._clock() - at), 1)
+        return {"plane": leading.identity, "toldSecondsAgo": ago, **codec.decode(bytes(told))}
+
+    def injected(self, experiment: str) -> list[dict[str, int]]:
+        """Of this experiment, by each plane."""
+        return [counts for uid, counts in self._injected.values() if uid == experiment]
 
     def answer(self, body: bytes, context: Context, sight: Sight) -> Later:
         try:
@@ -90,6 +139,8 @@ class PlaneReports:
                 if stream not in (DECISIONS, TURNS):
                     raise BadRequest(f"lines: there is no log {stream!r}; there are {DECISIONS} and {TURNS}")
                 _head(record)
+            if sent.queues:
+                _queues(sent.queues)
         except msgspec.MsgspecError as error:
             raise BadRequest(f"this is not what a plane tells of itself: {error}") from None
         if not 0 < len(sent.log) <= _LOG_ID_MAX or sent.first < 1:
@@ -103,6 +154,12 @@ class PlaneReports:
             )
         self._told.pop(sent.told.identity, None)
         self._told.keep(sent.told.identity, msgspec.structs.replace(sent.told, at=self._clock()))
+        if sent.queues:
+            self._queues.pop(sent.told.identity, None)
+            self._queues.keep(sent.told.identity, (self._clock(), sent.queues))
+        if sent.injected is not None:
+            self._injected.pop(sent.told.identity, None)
+            self._injected.keep(sent.told.identity, sent.injected)
         have = self._have.get(sent.log)
         if have is not None:
             self._keep(sent, have, done)
@@ -134,7 +191,7 @@ class PlaneReports:
         self._have.keep(sent.log, have)
         new = sent.lines[max(0, have + 1 - sent.first) :]
         if not new:
-            done(_reply(have))
+            done(self._reply(have))
             return
         last = sent.first + len(sent.lines) - 1
         notes = [Note(stream, bytes(record)) for stream, record in new]
@@ -149,11 +206,12 @@ class PlaneReports:
                 done(Unavailable(f"the lines are not kept: {outcome.message}"))
                 return
             self._have.keep(sent.log, last)
-            done(_reply(last))
+            done(self._reply(last))
 
         self._submit(Transaction(notes=tuple(notes)), committed)
 
-
-def _reply(have: int) -> Reply:
-    body: dict[str, Any] = {"have": have}
-    return Reply(200, codec.encode(body))
+    def _reply(self, have: int) -> Reply:
+        body: dict[str, Any] = {"have": have}
+        if (running := self.chaos()) is not None:
+            body["chaos"] = running
+        return Reply(200, codec.encode(body))

@@ -159,7 +159,7 @@ class Server:
         self._planes = Planes(
             loop,
             lambda failed: PlaneDriver(
-                loop, self._plane(), host, self.store, self._hub, self._clock, failed, tracer, chaos,
+                loop, self._plane(), host, self.store, self._hub, self._clock, failed, tracer, chaos.striking,
                 self.settings.tape,
             ),
         )  # fmt: skip
@@ -182,6 +182,7 @@ class Server:
         self._in_background(self._expirer.run())
         self._in_background(follow_wall_clock(self._clock, self._planes.stepped))
         self._reports = PlaneReports(self._journal, self._index, self._answering, driver.submit, self._clock)
+        self._reports.chaos, chaos.elsewhere = chaos.running, self._reports.injected
         self._sources = Sources(
             self.store,
             self._journal,

@@ -145,13 +145,31 @@ def test_where_it_cannot_be_written_it_is_kept_in_memory(tmp_path: Path) -> None
 
 def test_lines_that_are_gone_are_swept_out(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(decision_index, "GONE_MAX", 5)
+    monkeypatch.setattr(decision_index, "STRETCH", 4)
     for _ in range(20):
         kept.decide("a")
     assert len(kept.index.sequences(["pods/default/a"])) == 20
     kept.journal._writer.execute("DELETE FROM notes WHERE seq <= 12")
     kept.index._sweep()
     rows = kept.index._file.execute("SELECT count(*), min(seq) FROM decisions").fetchall()
-    assert rows == [(16, 13)], "two keys of each of the eight that are left"
+    assert rows == [(18, 12)], "two keys of each of the eight that are left, and of the one beside them"
+    assert kept.index.sequences(["pods/default/a"], 16) == [15, 14, 13, 12]
+
+
+def test_lines_of_every_stretch_are_found_the_newest_first(
+    kept: Kept, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(decision_index, "STRETCH", 4)
+    names = "abbacabbbcaabcbbaacb"
+    for name in names:
+        kept.decide(name)
+    for asked in ("a", "b", "c", "ab", "bc", "x"):
+        keys = [f"pods/default/{name}" for name in asked]
+        there = [number for number, name in enumerate(names, 1) if name in asked][::-1]
+        for before in (0, 1, 4, 5, 9, 21, 100):
+            for limit in (1, 3, 1000):
+                wanted = [number for number in there if not before or number < before][:limit]
+                assert kept.index.sequences(keys, before, limit) == wanted
 
 
 def test_a_thread_follows_the_log(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:

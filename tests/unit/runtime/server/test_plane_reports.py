@@ -8,20 +8,27 @@ from typing import Any
 
 import pytest
 
-from fairlead.api.access.sight import EVERYTHING
+from fairlead.api.access.sight import EVERYTHING, Sight
 from fairlead.api.access.users import User
 from fairlead.api.plan import Context
 from fairlead.control.instructions import DECISIONS, TURNS, Record
+from fairlead.control.placing import Placer
+from fairlead.control.plane import Plane
+from fairlead.control.roster import serving_deciders, workload_deciders
 from fairlead.core import codec
 from fairlead.core.errors import BadRequest, TooManyRequests, Unavailable
 from fairlead.explain.asking import Asking, answered
 from fairlead.explain.index import MemoryIndex
+from fairlead.model.key import Key
 from fairlead.port.request import Reply
 from fairlead.runtime.data.decisions_file import DecisionsFile
+from fairlead.runtime.queues_told import queues_told
+from fairlead.runtime.server import extensions
 from fairlead.runtime.server.plane_reports import PlaneReports
 from fairlead.store.contract import Batch, CommitFailed, CommitOutcome, Committed, Transaction
 from fairlead.store.memory import MemoryJournal
 from fairlead.wire.documents import Later
+from tests.unit.api.access.test_sight import sight_of
 
 TOLD = {"identity": "one", "phase": "Leading", "leads": True, "synced": True, "at": 5.0, "heard": {"pods": 7}}
 WHO = Context(user=User("admin"), now=1.0, entropy=b"0" * 16, request_id="r", user_agent="", source="")
@@ -126,6 +133,51 @@ def test_after_a_failure_it_is_looked_up_how_far_it_came() -> None:
     served.failing = False
     assert served.send(1, 1) == 1
     assert served.kept == ["aa-1"]
+
+
+def test_the_queues_of_who_leads_are_shown_and_tenants_see_no_names_of_others() -> None:
+    served = Served()
+    server = Plane("server", serving_deciders())
+    answer = extensions.queues(lambda: server, lambda: 103.0, served.reports.queues)
+
+    def shown(sight: Sight) -> Any:
+        reply = answer("", {}, WHO, sight)
+        assert isinstance(reply, Reply)
+        return codec.decode(reply.body)
+
+    assert "plane" not in shown(EVERYTHING), "none has told of its own"
+    plane = Plane("one", workload_deciders(), Placer)
+    queue = plane.controllers[0].queue
+    queue.add(Key("deployments.apps", "shop", "web"), 0.0)
+    told = queues_told(plane, 5.0)
+    served.post({"log": "b", "first": 1, "lines": [], "told": TOLD, "queues": told})
+    served.send(1)  # without queues: those of before stay
+    found = shown(EVERYTHING)
+    assert (found["plane"], found["toldSecondsAgo"]) == ("one", 0.0)
+    first = found["items"][0]
+    assert first["controller"] == plane.controllers[0].decider.name
+    assert first["queue"]["oldest_waiting"] == ["deployments.apps", "shop", "web"]
+    assert found["scheduler"]["active"] == 0
+    blind = shown(sight_of())
+    assert blind["items"][0]["queue"]["oldest_waiting"] is None
+    assert blind["items"][0]["queue"]["ready"] == 1
+    with pytest.raises(BadRequest):
+        served.post({"log": "b", "first": 1, "lines": [], "told": TOLD, "queues": {"items": 5}})
+
+
+def test_a_plane_is_told_of_the_experiment_that_runs_and_tells_what_it_injected() -> None:
+    served = Served()
+    running: dict[str, Any] = {"uid": "u1", "spec": {"faults": []}, "seconds": 5.0}
+    served.reports.chaos = lambda: running
+    found: list[Reply | Exception] = []
+    body = {"log": "b", "first": 1, "lines": [], "told": TOLD, "injected": ["u1", {"throttled": 3}]}
+    served.reports.answer(codec.encode(body), WHO, EVERYTHING).start(found.append)
+    [reply] = found
+    assert isinstance(reply, Reply)
+    assert codec.decode(reply.body) == {"have": 0, "chaos": running}
+    served.post({**body, "told": {**TOLD, "identity": "two"}})
+    assert served.reports.injected("u1") == [{"throttled": 3}, {"throttled": 3}]
+    assert served.reports.injected("u2") == []
 
 
 def test_who_leads_is_told_with_the_servers_own_instant() -> None:
