@@ -24,7 +24,7 @@ from fairlead.port.outcome import Done
 from fairlead.port.request import MERGE_PATCH, Request
 from fairlead.runtime.node.driver import AgentDriver
 from tests.deterministic.kernel import Kernel, KernelFaults
-from tests.deterministic.loop import START, DeterministicLoop
+from tests.deterministic.loop import PROCESS, START, DeterministicLoop
 from tests.deterministic.network import Network, NetworkFaults
 from tests.deterministic.process_world import BARE
 from tests.deterministic.server import ServerProcess, chance_for_entropy, remote
@@ -52,6 +52,11 @@ class Node:
         self._life = 0
 
     async def start(self) -> None:
+        """As a process of its own: what it begins, and the threads that it starts, are its."""
+        await asyncio.create_task(self._start())
+
+    async def _start(self) -> None:
+        PROCESS.set(self.name)
         self._life += 1
         settings = NodeSettings(
             name=self.name,
@@ -113,7 +118,7 @@ async def _trouble(loop: DeterministicLoop, server: ServerProcess, kernel: Kerne
     await asyncio.sleep(chance.choose(3000) / 1000)
     await server.start()
     await asyncio.sleep(chance.choose(4000) / 1000)
-    kernel.agent_died()
+    kernel.agent_died(node.name)
     await node.stop()
     await asyncio.sleep(chance.choose(3000) / 1000)
     await node.start()

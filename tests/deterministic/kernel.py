@@ -31,7 +31,7 @@ from fairlead.agent.drivers import (
     supervising,
     supervisor_link,
 )
-from tests.deterministic.loop import DeterministicLoop
+from tests.deterministic.loop import PROCESS, DeterministicLoop
 from tests.deterministic.supervisors import INIT, SupervisorProcess
 
 AGENT = 1000
@@ -59,6 +59,7 @@ class Process:
     files: list[int] = field(default_factory=list)  # held open while it lives
     told: int = -1  # the pipe of its launch, until its command takes over
     heeds: bool = True  # SIGTERM
+    agent: str = ""  # that started it
 
     @property
     def tag(self) -> tuple[str, str, str]:
@@ -97,11 +98,12 @@ class Kernel:
     def exit(self, pid: int, code: int) -> None:
         self._die(self.processes[pid], code << 8)
 
-    def agent_died(self) -> None:
-        """The next one is not their parent."""
+    def agent_died(self, agent: str = "") -> None:
+        """The next one is not their parent. Other agents live on, and so do their threads."""
         for each in self.processes.values():
-            each.parent = INIT if each.parent == AGENT else each.parent
-        self.loop.kill_threads()
+            if each.parent == AGENT and each.agent == agent:
+                each.parent = INIT
+        self.loop.kill_threads(agent)
 
     def power_off(self) -> None:
         """For the end of a test: no descriptor is left."""
@@ -125,7 +127,7 @@ class Kernel:
     ) -> int:
         opened = {target: os.dup(source) for _, source, target in file_actions}
         process = self._new(AGENT, environment)
-        process.session = process.pid
+        process.session, process.agent = process.pid, PROCESS.get()
         started = SupervisorProcess(self, process, opened, float(argv[-1]))
         self.supervisors[process.pid] = started
         self.loop.call_later(self._drawn("exec", 30), started.begin)

@@ -15,12 +15,16 @@ import asyncio
 import gc
 import selectors
 from collections.abc import Callable, Coroutine, Mapping
+from contextvars import ContextVar
 from hashlib import blake2b
 from typing import Any, TypeVar
 
 from fairlead.sim.chance import Chance
 
 T = TypeVar("T")
+PROCESS: ContextVar[str] = ContextVar(
+    "process", default=""
+)  # whose code it is that runs, where several share a loop
 EPOCH = 1_800_000_000.0  # what the wall clock shows when the loop's clock shows START
 START = 1_000.0
 SECONDS_MAX = 7_200.0
@@ -80,7 +84,9 @@ class DeterministicLoop(asyncio.SelectorEventLoop):
         self._digest = blake2b(digest_size=16)
         self._late = chance.stream("timer.late")
         self._threads = chance.stream("thread")
-        self._working: set[asyncio.TimerHandle] = set()  # work in threads that has not been done yet
+        self._working: dict[
+            asyncio.TimerHandle, str
+        ] = {}  # what threads have not done yet, and whose they are
         super().__init__(_Selector(self))
         self._clock_resolution = 1e-6
         self.set_exception_handler(self._failed)
@@ -116,7 +122,7 @@ class DeterministicLoop(asyncio.SelectorEventLoop):
                 setter(news)
 
         def do() -> None:
-            self._working.discard(working)
+            del self._working[working]
             try:
                 result = func(*args)
             except BaseException as error:  # noqa: BLE001 - as an executor does
@@ -125,14 +131,14 @@ class DeterministicLoop(asyncio.SelectorEventLoop):
                 self.call_later(self.draw_thread(), tell, told.set_result, result)
 
         working = self.call_later(self.draw_thread(), do)
-        self._working.add(working)
+        self._working[working] = PROCESS.get()
         return told
 
-    def kill_threads(self) -> None:
-        """With the process that they belong to: what they have not done, they never do."""
-        for each in self._working:
+    def kill_threads(self, process: str) -> None:
+        """With the process that they belong to: what they have not done, they never do. Others' go on."""
+        for each in [working for working, whose in self._working.items() if whose == process]:
             each.cancel()
-        self._working.clear()
+            del self._working[each]
 
     def draw_thread(self) -> float:
         return self._threads.choose(_THREAD_MS) / 1000

@@ -3,7 +3,7 @@
 `Network` stands in for TCP below asyncio's transports: a client's `create_connection` meets what serves at that address.
 Each connection draws, when it is made, whether and after how many bytes it is cut, falls silent, or is closed for one
 direction only. Between those the order of bytes is TCP's: nothing is lost, repeated or overtaken in a connection that
-lives.
+lives. What a protocol is told, it is told in the context of its own end, as by asyncio's transports.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import errno
 from collections.abc import Callable, Iterable
+from contextvars import Context, copy_context
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,12 +44,12 @@ class Network:
         self.loop = loop
         self.faults = faults
         self.connections: list[_Connection] = []
-        self._serving: dict[tuple[str, int], Callable[[], asyncio.Protocol]] = {}
+        self._serving: dict[tuple[str, int], tuple[Callable[[], asyncio.Protocol], Context]] = {}
         self._made = 0
         loop.connect = self._connect
 
     def serve(self, host: str, port: int, arrive: Callable[[], asyncio.Protocol]) -> None:
-        self._serving[host, port] = arrive
+        self._serving[host, port] = arrive, copy_context()
 
     def close(self, host: str, port: int) -> None:
         """Nobody serves there, from now on. What is open stays."""
@@ -59,11 +60,13 @@ class Network:
     ) -> tuple[asyncio.Transport, asyncio.BaseProtocol]:
         chance = self.loop.chance
         await asyncio.sleep(chance.stream("connect.delay").choose(5) / 1000)
-        arrive = self._serving.get((host, port))
-        if arrive is None or chance.faults("connect.refused").happens(self.faults.refused):
+        serving = self._serving.get((host, port))
+        if serving is None or chance.faults("connect.refused").happens(self.faults.refused):
             raise ConnectionRefusedError(errno.ECONNREFUSED, "Connection refused")
         self._made += 1
-        connection = _Connection(self, self._made, factory(), arrive())
+        arrive, context = serving
+        far = context.copy()
+        connection = _Connection(self, self._made, factory(), far.run(arrive), far)
         self.connections.append(connection)
         return connection.near, connection.near.protocol
 
@@ -76,7 +79,8 @@ class Network:
 
 
 class _Connection:
-    def __init__(self, network: Network, number: int, near: Any, far: Any) -> None:
+    def __init__(self, network: Network, number: int, near: Any, far: Any, there: Context) -> None:
+        """`there`: the far end's."""
         loop, chance, faults = network.loop, network.loop.chance, network.faults
         actor = str(number)
         self.network, self.number = network, number
@@ -86,8 +90,8 @@ class _Connection:
         dies_after = chance.stream("connection.bytes", actor).choose(_BYTES_UNTIL) if fate else -1
         towards = chance.stream("connection.way", actor).choose(2) if fate else 0
         slow = chance.faults("connection.slow", actor).happens(faults.slow)
-        self.near = MemoryTransport(loop, near, ("10.0.0.1", 7443))
-        self.far = MemoryTransport(loop, far, ("10.0.0.2", 40_000 + number))
+        self.near = MemoryTransport(loop, near, ("10.0.0.1", 7443), copy_context())
+        self.far = MemoryTransport(loop, far, ("10.0.0.2", 40_000 + number), there)
         self.ways = (
             _Way(
                 self,
@@ -110,7 +114,7 @@ class _Connection:
         )
         self.near.way, self.far.way = self.ways
         self.near.other, self.far.other = self.ways[1], self.ways[0]
-        far.connection_made(self.far)
+        there.run(far.connection_made, self.far)
         near.connection_made(self.near)
 
     def cut(self) -> None:
@@ -218,9 +222,11 @@ class MemoryTransport(asyncio.Transport):
     way: _Way  # from here
     other: _Way  # to here
 
-    def __init__(self, loop: DeterministicLoop, protocol: Any, peer: tuple[str, int]) -> None:
+    def __init__(
+        self, loop: DeterministicLoop, protocol: Any, peer: tuple[str, int], context: Context
+    ) -> None:
         super().__init__({"peername": peer})
-        self._loop, self.protocol = loop, protocol
+        self._loop, self.protocol, self._context = loop, protocol, context
         self.paused = self.gone = False
         self._closing = self._writing_paused = False
         self._high, self._low = _HIGH, _HIGH // 4
@@ -282,10 +288,10 @@ class MemoryTransport(asyncio.Transport):
             reset = ConnectionResetError(errno.ECONNRESET, "reset")
             self._loop.call_later(self.other.delay(), self.other.sender.lost, reset)
             return
-        self.protocol.data_received(data)
+        self._context.run(self.protocol.data_received, data)
 
     def hear_end(self) -> None:
-        if not self._closing and not self.gone and not self.protocol.eof_received():
+        if not self._closing and not self.gone and not self._context.run(self.protocol.eof_received):
             self.close()
 
     def drained(self) -> None:
@@ -295,12 +301,12 @@ class MemoryTransport(asyncio.Transport):
             self._loop.call_soon(self.lost, None)
         elif self._writing_paused and len(self.way.buffer) <= self._low:
             self._writing_paused = False
-            self.protocol.resume_writing()
+            self._context.run(self.protocol.resume_writing)
 
     def lost(self, error: Exception | None) -> None:
         if self.gone:
             return
         self.gone = self._closing = True
         self.way.fall_silent() if error is not None else None
-        self.protocol.connection_lost(error)
+        self._context.run(self.protocol.connection_lost, error)
         self.way.connection.ended()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import time
 from pathlib import Path
@@ -10,9 +11,10 @@ import pytest
 
 from fairlead.runtime.server.plane_driver import PlaneDriver
 from tests.deterministic.cluster_world import REPLICAS, Outcome, cluster_world
-from tests.deterministic.loop import play
+from tests.deterministic.loop import PROCESS, DeterministicLoop, play
 
 SEEDS, SOAK_SEEDS = 4, 400
+THREAD_OF_ANOTHER = 343  # an agent dies while another's thread is at work, which goes on
 _SECONDS_MAX = 2_000.0
 
 
@@ -20,7 +22,7 @@ def lived(seed: int, directory: Path) -> Outcome:
     return play(seed, lambda loop: cluster_world(loop, directory / str(seed)), _SECONDS_MAX)
 
 
-@pytest.mark.parametrize("seed", range(SEEDS))
+@pytest.mark.parametrize("seed", [*range(SEEDS), THREAD_OF_ANOTHER])
 def test_a_deployment_comes_up_over_crashes_and_goes_without_a_trace(seed: int, tmp_path: Path) -> None:
     outcome = lived(seed, tmp_path)
     assert not outcome.problems, f"seed {seed}: {outcome.problems[:3]}"
@@ -32,6 +34,24 @@ def test_a_deployment_comes_up_in_many_seeds(tmp_path: Path) -> None:
     for seed in range(SEEDS, SOAK_SEEDS):
         outcome = lived(seed, tmp_path)
         assert not outcome.problems, f"seed {seed}: {outcome.problems[:3]}"
+
+
+def test_a_process_takes_only_its_own_threads_with_it() -> None:
+    done: list[str] = []
+
+    async def works(name: str) -> None:
+        PROCESS.set(name)
+        await asyncio.to_thread(done.append, name)
+
+    async def world(loop: DeterministicLoop) -> None:
+        tasks = [asyncio.create_task(works(name)) for name in ("agent-a", "agent-b")]
+        await asyncio.sleep(0)
+        loop.kill_threads("agent-a")
+        await asyncio.wait(tasks, timeout=1.0)
+        tasks[0].cancel()
+
+    play(0, world)
+    assert done == ["agent-b"]
 
 
 def test_a_seed_is_one_run(tmp_path: Path) -> None:
