@@ -733,6 +733,9 @@ SAMPLES: dict[str, Json] = {
         "spec": {
             "nodeSelector": {"matchLabels": {"topology.kubernetes.io/zone": "c"}},
             "hard": {"cpu": "4", "memory": "8Gi", "pods": "10"},
+            "cohort": "research",
+            "borrowingLimit": {"cpu": "2"},
+            "lendingLimit": {"memory": "4Gi"},
         },
     },
     "SchedulerOverride": {

@@ -10,6 +10,8 @@ the same transaction (`api/handing.py`).
 
 A status that is not about the present spec is no basis: then pods are counted on the spot. What was bound before the
 spec was durable is durable too, and what comes after has charged it.
+
+A quota of a cohort is judged with all of its members, whose revisions are preconditions as well (`api/borrowing.py`).
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from fairlead.api import handing
+from fairlead.api import borrowing, handing
 from fairlead.api.attempt import Attempt
 from fairlead.api.objects import put, tree
 from fairlead.core.errors import Conflict, lifted_by
@@ -30,15 +32,13 @@ from fairlead.ledger.pod_needs import Usage, add, placed_usage
 from fairlead.model.key import Key
 from fairlead.model.kind import Json, Kind
 from fairlead.model.kinds import namespace, placementquota, reservation, resourcequota
-from fairlead.model.views import Anything, Pod, Reservation, ResourceQuotaSpec
+from fairlead.model.views import Pod, Reservation, ResourceQuotaSpec
 from fairlead.store.contract import AtRevision, Entry, Reader
 
 _NODES, _PODS = "nodes", "pods"
-PLACEMENT = placementquota.KIND.resource
+PLACEMENT = borrowing.PLACEMENT
 RESOURCES = resourcequota.KIND.resource
 
-decode_pod = msgspec.json.Decoder(Pod).decode
-_metadata = msgspec.json.Decoder(Anything).decode
 _reservation = msgspec.json.Decoder(Reservation).decode
 
 
@@ -53,6 +53,7 @@ class _Charge(NamedTuple):
     entry: Entry
     quota: Json  # as it is afterwards
     over: ledger.Exceeded | None
+    others: tuple[Entry, ...] = ()  # with whom it shares a cohort: must be as they are
 
 
 def touch_namespace(attempt: Attempt) -> None:
@@ -92,12 +93,13 @@ def _charge(
         giver = handing.any_giver(attempt, pod, stage)
         if giver is not None:
             found = charges(giver)
-    for entry, charged, over in found:
+    for entry, charged, over, others in found:
         if over is not None:
             how = f"raise spec.hard ({over.limited}) or remove what it counts"
             why = over.describe(entry.key.name) + handing.describe_holders(attempt)
-            raise attempt.forbidden(why, lifted_by(*entry.key, how))
-        attempt.preconditions.append(AtRevision(entry.key, entry.revision))
+            lent = (lifted_by(*each.key, "free what it uses, or have it lend more") for each in others)
+            raise attempt.forbidden(why, lifted_by(*entry.key, how), *lent)
+        attempt.preconditions += [AtRevision(each.key, each.revision) for each in (entry, *others)]
         attempt.operations.append(put(kind, entry.key, charged))
     if giver is not None and found:
         handing.hand_over(attempt, giver, stage)
@@ -107,7 +109,7 @@ def _placed(attempt: Attempt, pod: Pod, node: str, giver: handing.Giver | None) 
     read, space = attempt.read, attempt.key.namespace
     labels: dict[str, str] | None = None
     selecting = False
-    found = []
+    found: list[_Charge] = []
     for entry, quota in _newest(read, PLACEMENT, space):
         selector = quota["spec"].get("nodeSelector")
         if selector and not selecting:
@@ -115,13 +117,15 @@ def _placed(attempt: Attempt, pod: Pod, node: str, giver: handing.Giver | None) 
             labels = _rest_on_node(attempt, node)
         if not ledger.covers(selector, labels):
             continue
-        used = ledger.used_of(quota) if ledger.is_counted(quota) else placed_usage_of(read, quota, space)
+        used = borrowing.current_usage(read, quota, space)
         asked = placed_usage(pod.spec)
-        if giver is not None and ledger.covers(selector, _labels_of(read, giver.pod.spec.node_name)):
+        if giver is not None and ledger.covers(selector, borrowing.labels_of(read, giver.pod.spec.node_name)):
             asked = ledger.subtract(asked, placed_usage(giver.pod.spec))
-        over = ledger.find_exceeded(quota["spec"].get("hard") or {}, used, asked)
+        beside = borrowing.find_cohort(read, entry.key, quota, {each.entry.key: each.quota for each in found})
+        over = ledger.find_exceeded(quota["spec"].get("hard") or {}, used, asked, beside.cohort)
         add(used, asked)
-        found.append(_Charge(entry, ledger.with_usage(quota, used, attempt.context.now), over))
+        charged = ledger.with_usage(quota, used, attempt.context.now)
+        found.append(_Charge(entry, charged, over, beside.others))
     return found
 
 
@@ -190,18 +194,10 @@ def use_reservation(attempt: Attempt, pod: Pod, name: str, node: str) -> None:
 # Counting durable state
 
 
-def placed_usage_of(read: Reader, quota: Json, space: str) -> Usage:
-    def labels_of(node: str) -> dict[str, str] | None:
-        return _labels_of(read, node)
-
-    bound = (decode_pod(each.data) for each in read.list(_PODS, space) if b'"nodeName"' in each.data)
-    return ledger.sum_usage(quota["spec"].get("nodeSelector"), bound, labels_of)
-
-
 def resource_usage_of(read: Reader, spec: ResourceQuotaSpec, space: str) -> Usage:
     total: Usage = {}
     if resource_quota.is_about(spec.hard, _PODS):
-        pods = (decode_pod(each.data) for each in read.list(_PODS, space))
+        pods = (borrowing.decode_pod(each.data) for each in read.list(_PODS, space))
         total = resource_quota.counted_pods(spec, pods)
     if not resource_quota.is_scoped(spec):
         for resource in resource_quota.counted_resources(spec.hard):
@@ -220,15 +216,10 @@ def _newest(read: Reader, resource: str, space: str) -> Iterator[_Found]:
             yield _Found(entry, tree(entry))
 
 
-def _labels_of(read: Reader, node: str) -> dict[str, str] | None:
-    entry = read.get(Key(_NODES, "", node))
-    return None if entry is None else _metadata(entry.data).metadata.labels
-
-
 def _rest_on_node(attempt: Attempt, node: str) -> dict[str, str] | None:
     """The node's labels, which must be the same when this commits; None if there is no such node."""
     entry = attempt.read.get(Key(_NODES, "", node))
     if entry is None:
         return None
     attempt.preconditions.append(AtRevision(entry.key, entry.revision))
-    return _metadata(entry.data).metadata.labels
+    return borrowing.decode_labels(entry.data)

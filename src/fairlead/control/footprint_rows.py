@@ -124,7 +124,7 @@ evidence-policy reads pods metadata.annotations[fairlead.dev/at-most-one] metada
   status.conditions[fairlead.dev/Released] status.phase
 evidence-policy writes evidencepolicies.fairlead.dev status.observedGeneration status.silent status.state status.zones
 garbage-collector reads * metadata.deletionTimestamp metadata.finalizers metadata.ownerReferences
-garbage-collector reads configmaps metadata.deletionTimestamp metadata.ownerReferences
+garbage-collector reads configmaps metadata.deletionTimestamp metadata.finalizers metadata.ownerReferences
 garbage-collector reads controllerrevisions.apps metadata.deletionTimestamp metadata.ownerReferences
 garbage-collector reads customresourcedefinitions.apiextensions.k8s.io metadata.ownerReferences
 garbage-collector reads jobs.batch
@@ -156,7 +156,9 @@ job reads pods metadata.annotations[batch.kubernetes.io/job-completion-index]
 job writes jobs.batch status.active status.completionTime status.conditions[Complete]
   status.conditions[SuccessCriteriaMet] status.ready status.startTime status.succeeded status.terminating
   status.uncountedTerminatedPods
-job writes pods create metadata.finalizers
+job writes pods create delete metadata.finalizers
+job-orphans reads jobs.batch
+job-orphans reads pods metadata.deletionTimestamp metadata.finalizers metadata.ownerReferences
 namespace reads * metadata.deletionTimestamp
 namespace reads configmaps
 namespace reads namespaces metadata.deletionTimestamp spec.finalizers
@@ -183,7 +185,9 @@ override-capacity writes scheduleroverrides.fairlead.dev status.reserved
 override-drain reads nodes metadata.labels
 override-drain reads pods metadata.deletionTimestamp metadata.ownerReferences spec.nodeName status.phase
 override-drain reads scheduleroverrides.fairlead.dev spec.approval spec.changes spec.expiresAt spec.target
+overrides reads endpointslices.discovery.k8s.io metadata.annotations[fairlead.dev/zone-weights]
 overrides reads leases.coordination.k8s.io spec.holderIdentity
+overrides reads nodes metadata.labels
 overrides reads pods spec.nodeName status.phase
 overrides reads reservations.fairlead.dev metadata.annotations[fairlead.dev/override] spec.capacityClass
   status.allocatedTo status.phase
@@ -191,18 +195,20 @@ overrides reads scheduleroverrides.fairlead.dev metadata.deletionTimestamp spec.
   spec.priority spec.target status.active status.affectedControllers status.conditions[Residue]
   status.conditions[SchedulerOverrideObserved] status.conditions[observed.fairlead.dev/daemonset]
   status.conditions[observed.fairlead.dev/deployment] status.conditions[observed.fairlead.dev/endpoint-slices]
-  status.conditions[observed.fairlead.dev/override-capacity] status.conditions[observed.fairlead.dev/override-drain]
-  status.conditions[observed.fairlead.dev/replicaset] status.conditions[observed.fairlead.dev/scheduler]
-  status.conditions[observed.fairlead.dev/statefulset] status.held status.observedGeneration status.raised
-  status.reserved status.residue status.undoPlan
+  status.conditions[observed.fairlead.dev/node-proxies] status.conditions[observed.fairlead.dev/override-capacity]
+  status.conditions[observed.fairlead.dev/override-drain] status.conditions[observed.fairlead.dev/replicaset]
+  status.conditions[observed.fairlead.dev/scheduler] status.conditions[observed.fairlead.dev/statefulset] status.held
+  status.observedGeneration status.raised status.reserved status.residue status.undoPlan
+overrides reads services
 overrides writes scheduleroverrides.fairlead.dev status.active status.affectedControllers status.conditions[Residue]
   status.conditions[SchedulerOverrideObserved] status.conditions[observed.fairlead.dev/daemonset]
   status.conditions[observed.fairlead.dev/deployment] status.conditions[observed.fairlead.dev/endpoint-slices]
-  status.conditions[observed.fairlead.dev/override-capacity] status.conditions[observed.fairlead.dev/override-drain]
-  status.conditions[observed.fairlead.dev/replicaset] status.conditions[observed.fairlead.dev/scheduler]
-  status.conditions[observed.fairlead.dev/statefulset] status.observedGeneration status.residue status.undoPlan
-placement-quota reads placementquotas.fairlead.dev metadata.deletionTimestamp spec.hard spec.nodeSelector
-  status.observedGeneration status.used
+  status.conditions[observed.fairlead.dev/node-proxies] status.conditions[observed.fairlead.dev/override-capacity]
+  status.conditions[observed.fairlead.dev/override-drain] status.conditions[observed.fairlead.dev/replicaset]
+  status.conditions[observed.fairlead.dev/scheduler] status.conditions[observed.fairlead.dev/statefulset]
+  status.observedGeneration status.residue status.undoPlan
+placement-quota reads placementquotas.fairlead.dev metadata.deletionTimestamp spec.cohort spec.hard spec.nodeSelector
+  status.borrowed status.observedGeneration status.used
 placement-quota reads pods metadata.deletionTimestamp spec.containers spec.initContainers spec.nodeName spec.overhead
   spec.resources status.conditions[fairlead.dev/QuotaGiven] status.conditions[fairlead.dev/Released] status.phase
 placement-quota writes placementquotas.fairlead.dev status.conditions[Full] status.observedGeneration status.used
@@ -243,13 +249,16 @@ release reads pods metadata.annotations[fairlead.dev/at-most-one] metadata.delet
   status.initContainerStatuses status.nominatedNodeName status.phase status.podIP status.reason status.startTime
 release reads scheduleroverrides.fairlead.dev
 release writes pods status.conditions[Ready] status.conditions[fairlead.dev/Released]
+repair reads daemonsets.apps
+repair reads deployments.apps
 repair reads evidencepolicies.fairlead.dev spec
 repair reads jobs.batch spec.completionMode status.succeeded status.uncountedTerminatedPods
 repair reads leases.coordination.k8s.io
 repair reads nodes spec.taints
-repair reads planesettings.fairlead.dev
+repair reads planesettings.fairlead.dev spec
 repair reads pods metadata.deletionTimestamp metadata.finalizers metadata.ownerReferences spec.nodeName
   status.conditions[fairlead.dev/Released] status.phase
+repair reads statefulsets.apps
 replicaset reads leases.coordination.k8s.io heard spec.leaseDurationSeconds
 replicaset reads nodes metadata.annotations[fairlead.dev/silent-since] spec.taints
 replicaset reads pods metadata.annotations[controller.kubernetes.io/pod-deletion-cost]
@@ -262,7 +271,7 @@ replicaset reads replicasets.apps metadata.deletionTimestamp metadata.labels met
   spec.minReadySeconds spec.replicas spec.selector spec.template status.availableReplicas
   status.conditions[ReplicaFailure] status.conditions[fairlead.dev/WaitingFor] status.fullyLabeledReplicas
   status.observedGeneration status.readyReplicas status.replicas
-replicaset reads scheduleroverrides.fairlead.dev spec.approval spec.expiresAt spec.target
+replicaset reads scheduleroverrides.fairlead.dev spec.approval spec.changes spec.expiresAt spec.target
 replicaset writes pods create delete status.conditions[fairlead.dev/QuotaGiven]
   status.conditions[fairlead.dev/Released]
 replicaset writes replicasets.apps status.availableReplicas status.conditions[ReplicaFailure]
@@ -270,7 +279,8 @@ replicaset writes replicasets.apps status.availableReplicas status.conditions[Re
   status.readyReplicas status.replicas
 replicaset writes resourcequotas status.hard status.used
 reservation reads nodes metadata.labels spec.unschedulable status.allocatable status.conditions[Ready]
-reservation reads pods metadata.annotations[fairlead.dev/bound-with] spec.nodeName status.phase
+reservation reads pods metadata.annotations[fairlead.dev/bound-with] spec.containers spec.initContainers spec.nodeName
+  spec.overhead spec.resources status.phase
 reservation reads replicasets.apps
 reservation reads reservations.fairlead.dev metadata.deletionTimestamp spec.allocateOnce spec.expiresAt spec.nodeName
   spec.nodeSelector spec.owner spec.requests spec.ttlSeconds status.allocatedTo status.conditions[Ready]
@@ -309,7 +319,8 @@ runbook writes runbookruns.fairlead.dev delete metadata.finalizers status.condit
 scheduler reads namespaces metadata.labels
 scheduler reads nodes metadata.deletionTimestamp metadata.labels spec.taints spec.unschedulable status.allocatable
   status.conditions[Ready]
-scheduler reads placementquotas.fairlead.dev spec.hard spec.nodeSelector status.used
+scheduler reads placementquotas.fairlead.dev spec.borrowingLimit spec.cohort spec.hard spec.lendingLimit
+  spec.nodeSelector status.used
 scheduler reads planesettings.fairlead.dev spec
 scheduler reads poddisruptionbudgets.policy spec.selector status.disruptedPods status.disruptionsAllowed
   status.observedGeneration

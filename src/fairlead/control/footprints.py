@@ -19,6 +19,7 @@ _NONE: frozenset[str] = frozenset()
 # Who writes what only they may, and what no world happens to show.
 DECLARED = """
 admission:LimitRanger writes pods spec.containers spec.initContainers spec.resources
+admission:PlacementQuotaCount writes placementquotas.fairlead.dev status.borrowed
 admission:RuntimeClass writes pods spec.nodeSelector spec.overhead spec.tolerations
 admission:ServiceAccountToken writes pods spec.containers spec.initContainers spec.volumes
 agent reads configmaps *
@@ -49,6 +50,7 @@ overrides reads services metadata.deletionTimestamp
 overrides writes scheduleroverrides.fairlead.dev status.conditions[observed.fairlead.dev/node-proxies]
 override-capacity reads reservations.fairlead.dev status.allocatedTo
 override-drain writes pods delete status.conditions[DisruptionTarget]
+placement-quota writes placementquotas.fairlead.dev status.borrowed
 repair reads planesettings.fairlead.dev spec
 repair writes leases.coordination.k8s.io delete
 repair writes pods metadata.finalizers status.conditions[fairlead.dev/Released]
@@ -65,6 +67,7 @@ root-certificate writes configmaps create data
 runbook reads * *
 scheduler reads planesettings.fairlead.dev spec
 scheduler reads schedulingpolicies.fairlead.dev spec
+scheduler writes placementquotas.fairlead.dev status.borrowed
 service-account reads namespaces metadata.deletionTimestamp
 service-account reads serviceaccounts metadata.deletionTimestamp
 service-account writes serviceaccounts create

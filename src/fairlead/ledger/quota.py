@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from fairlead.core.quantity import Quantity, parse
 from fairlead.core.times import timestamp
+from fairlead.ledger.cohort import Cohort
 from fairlead.ledger.handover import holds_placement
 from fairlead.ledger.pod_needs import Usage, add, exact, placed_usage
 from fairlead.model.kind import Json
@@ -29,25 +30,34 @@ class Exceeded(NamedTuple):
     requested: str
     used: str
     limited: str
+    cohort: str = ""  # who borrows from whom, where it may borrow
 
     def describe(self, quota: str) -> str:
-        return f"exceeded quota: {quota}, requested: {self.requested}, used: {self.used}, limited: {self.limited}"
+        told = f"requested: {self.requested}, used: {self.used}, limited: {self.limited}"
+        return f"exceeded quota: {quota}, {told}" + (f"; {self.cohort}" if self.cohort else "")
 
 
-def find_exceeded(hard: Mapping[str, str], used: Usage, asked: Usage) -> Exceeded | None:
-    """What of a request is beyond the limits; what is not asked for is not judged."""
-    beyond = [
-        name
-        for name in sorted(hard)
-        if asked.get(name, 0) > 0 and used.get(name, 0) + asked[name] > parse(hard[name]).nano
-    ]
+def find_exceeded(
+    hard: Mapping[str, str], used: Usage, asked: Usage, cohort: Cohort | None = None
+) -> Exceeded | None:
+    """What of a request is beyond the limits; what is not asked for is not judged. `cohort`: with whom it shares."""
+
+    def room(name: str) -> int:
+        return cohort.room(name) if cohort is not None else parse(hard[name]).nano - used.get(name, 0)
+
+    beyond = [name for name in sorted(hard) if asked.get(name, 0) > 0 and asked[name] > room(name)]
     if not beyond:
         return None
     return Exceeded(
         ",".join(f"{name}={format_like(asked[name], hard[name])}" for name in beyond),
         ",".join(f"{name}={format_like(used.get(name, 0), hard[name])}" for name in beyond),
         ",".join(f"{name}={hard[name]}" for name in beyond),
+        "; ".join(_tell(cohort, name, hard[name]) for name in beyond) if cohort is not None else "",
     )
+
+
+def _tell(cohort: Cohort, resource: str, like: str) -> str:
+    return f"{resource}: {cohort.describe(resource, lambda nano: format_like(nano, like))}"
 
 
 def subtract(asked: Usage, given: Usage) -> Usage:
@@ -103,22 +113,36 @@ def sum_usage(selector: Json | None, pods: Iterable[Pod], labels_of: LabelsOf) -
 
 def with_usage(quota: Json, used: Usage, now: float) -> Json:
     """The PlacementQuota saying that so much is used of its present spec."""
-    hard: dict[str, str] = (quota.get("spec") or {}).get("hard") or {}
+    spec = quota.get("spec") or {}
+    hard: dict[str, str] = spec.get("hard") or {}
+    borrowed = list_borrowed(spec.get("cohort") or "", hard, used)
     before = quota.get("status") or {}
     status = {
         "used": add_usage(hard, used, {}),
+        **({"borrowed": borrowed} if borrowed else {}),
         "observedGeneration": quota["metadata"].get("generation", 1),
         "conditions": _conditions(quota, hard, used, before.get("conditions") or [], now),
     }
     return {**quota, "status": status}
 
 
+def list_borrowed(cohort: str, hard: Mapping[str, str], used: Usage) -> dict[str, str]:
+    """What of a quota's use is beyond its own, as its status says it; empty if nothing is, or there is no cohort."""
+    if not cohort:
+        return {}
+    beyond = {name: used.get(name, 0) - parse(hard[name]).nano for name in sorted(hard)}
+    return {name: format_like(nano, hard[name]) for name, nano in beyond.items() if nano > 0}
+
+
 def _conditions(
     quota: Json, hard: dict[str, str], used: Usage, conditions: list[Json], now: float
 ) -> list[Json]:
-    """Nothing more fits where a limit is reached; it can be passed when the limit is lowered or nodes change labels."""
-    full = [name for name in sorted(hard) if used.get(name, 0) >= parse(hard[name]).nano]
-    beyond = [name for name in full if used.get(name, 0) > parse(hard[name]).nano]
+    """Nothing more fits where a limit is reached, and all that may be borrowed beside it; it can be passed when the
+    limit is lowered or nodes change labels."""
+    may_borrow = exact(quota["spec"].get("borrowingLimit") or {})
+    limit = {name: parse(hard[name]).nano + may_borrow.get(name, 0) for name in sorted(hard)}
+    full = [name for name in limit if used.get(name, 0) >= limit[name]]
+    beyond = [name for name in full if used.get(name, 0) > limit[name]]
     held = "True" if full else "False"
     others = [each for each in conditions if each.get("type") != FULL]
     known = [each for each in conditions if each.get("type") == FULL and each.get("status") == held]

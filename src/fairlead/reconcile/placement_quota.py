@@ -72,7 +72,12 @@ def _recounted(view: Reading, quota: PlacementQuota) -> ChangeStatus | None:
         return None if node is None else node.metadata.labels
 
     used = ledger.sum_usage(spec.node_selector, view.list(PODS, meta.namespace), labels_of)
-    wanted = PlacementQuotaStatus(ledger.add_usage(spec.hard, used, {}), meta.generation, status.conditions)
+    wanted = PlacementQuotaStatus(
+        ledger.add_usage(spec.hard, used, {}),
+        meta.generation,
+        status.conditions,
+        ledger.list_borrowed(spec.cohort, spec.hard, used),
+    )
     return ensure_status(_NAME, PLACEMENT_QUOTAS, quota, wanted)
 
 

@@ -155,11 +155,12 @@ class Snapshot:
         return self.holds.usable(self.facts_of(pod), node) if self.holds.keeps_any else ""
 
     def quotas(self, namespace: str) -> tuple[Quota, ...]:
-        """Those of a namespace, counted up to now."""
+        """Those of a namespace, counted up to now, and so are those they share a cohort with."""
         found = self.holds.quotas(namespace)
         for quota in found:
-            if quota.stale:
-                self.holds.recount(quota, self._placed_in(namespace))
+            for each in quota.lenders or (quota,):
+                if each.stale:
+                    self.holds.recount(each, self._placed_in(each.namespace))
         return found
 
     def offered(self, facts: Facts, quota: Quota) -> Amounts:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.sim.checkers.story import Story, needs, node, pod, quota, replicaset, told_by
+from tests.sim.checkers.story import Json, Story, needs, node, pod, quota, replicaset, told_by
 
 
 def a_pod_that_moves(story: Story) -> None:
@@ -48,6 +48,25 @@ def a_quota_that_says_more_is_used_than_it_allows(story: Story) -> None:
     story.commit("placementquotas.fairlead.dev", quota("3", "4"))
 
 
+def more_than_a_quota_may_borrow(story: Story) -> None:
+    story.commit("nodes", node("one", "32", zone="z"))
+    story.commit("placementquotas.fairlead.dev", member("5"), namespace="a")
+    story.commit("placementquotas.fairlead.dev", member("1", borrowingLimit={"cpu": "1"}), namespace="b")
+    story.commit("pods", needs("x", "3", "one"), namespace="b")
+
+
+def more_than_a_cohort_lends(story: Story) -> None:
+    story.commit("nodes", node("one", "32", zone="z"))
+    story.commit("placementquotas.fairlead.dev", member("5", lendingLimit={"cpu": "1"}), namespace="a")
+    story.commit("placementquotas.fairlead.dev", member("1", borrowingLimit={"cpu": "4"}), namespace="b")
+    story.commit("pods", needs("x", "3", "one"), namespace="b")
+
+
+def member(cpu: str, **limits: dict[str, str]) -> Json:
+    spec = {"hard": {"cpu": cpu}, "cohort": "research", **limits}
+    return {"metadata": {"name": "q"}, "spec": spec}
+
+
 def two_reservations_for_one_purpose(story: Story) -> None:
     owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "fraud", "uid": "uid-fraud"}
     for name in ("first", "second"):
@@ -63,8 +82,20 @@ VIOLATIONS = [
     ("placed-at-rest", a_pod_that_waits_although_it_fits),
     ("quota-kept", more_than_a_quota_allows),
     ("quota-kept", a_quota_that_says_more_is_used_than_it_allows),
+    ("quota-kept", more_than_a_quota_may_borrow),
+    ("quota-kept", more_than_a_cohort_lends),
     ("one-reservation", two_reservations_for_one_purpose),
 ]
+
+
+def test_what_a_cohort_lends_may_be_taken() -> None:
+    story = Story()
+    story.commit("nodes", node("one", "32", zone="z"))
+    story.commit("placementquotas.fairlead.dev", member("5"), namespace="a")
+    story.commit("placementquotas.fairlead.dev", member("1", borrowingLimit={"cpu": "4"}), namespace="b")
+    for name in ("x", "y"):
+        story.commit("pods", needs(name, "2", "one"), namespace="b")
+    story.commit("pods", needs("z", "2", "one"), namespace="a")
 
 
 @pytest.mark.parametrize(("invariant", "tell"), VIOLATIONS)

@@ -9,6 +9,7 @@ import pytest
 from msgspec import structs
 
 from fairlead.model.views import PlacementQuota, Pod, Reservation, SchedulingPolicy
+from fairlead.schedule.changes import OccupancyChange
 from fairlead.schedule.contract import Plugin
 from fairlead.schedule.cycle import Cycle
 from fairlead.schedule.plugins.capacity_class import CapacityClasses, class_from
@@ -238,3 +239,42 @@ def test_a_policy_is_made_from_its_object() -> None:
     assert Cycle(snapshot, policy).place(pod("p", cpu="1"), assume=False).node == "a", "packed"
     assert Cycle(snapshot, default_policy()).place(pod("p", cpu="1"), assume=False).node == "b", "spread"
     assert any(isinstance(plugin, NodeResourcesFit) for plugin in policy.plugins)
+
+
+def member(space: str, cpu: str, used: str = "0", **limits: Json) -> PlacementQuota:
+    meta = {"name": "limit", "uid": space, "namespace": space, "generation": 1}
+    spec = {"hard": {"cpu": cpu}, "cohort": "research", **limits}
+    return viewed({"metadata": meta, "spec": spec, "status": {"used": {"cpu": used}}}, PlacementQuota)
+
+
+def test_a_quota_of_a_cohort_has_what_others_leave_unused_and_says_who_borrows() -> None:
+    snapshot = cluster(NODES)
+    mine, other = member("default", "1", borrowingLimit={"cpu": "2"}), member("team-b", "2")
+    for each in (mine, other):
+        snapshot.observe(QUOTAS, None, each)
+    assert told(PlacementQuotas(), snapshot, pod("p", cpu="3")) == ("abc", {})
+    taken = member("team-b", "2", used="1")
+    snapshot.observe(QUOTAS, other, taken)
+    why = (
+        "quota/limit: exceeded cpu (requested 3, used 0, limited 1; cohort research: 2 left to lend, "
+        "default/limit borrows 0 of 2 it may)"
+    )
+    assert told(PlacementQuotas(), snapshot, pod("p", cpu="3")) == ("", {why: 3})
+    snapshot.observe(QUOTAS, taken, None)
+    assert told(PlacementQuotas(), snapshot, pod("p", cpu="2"))[0] == ""
+
+
+def test_pods_of_another_namespace_of_the_cohort_change_what_fits() -> None:
+    snapshot = cluster(NODES)
+    for each in (member("default", "1", borrowingLimit={"cpu": "2"}), member("team-b", "2")):
+        snapshot.observe(QUOTAS, None, each)
+    prepared = PlacementQuotas().prepare(snapshot, snapshot.facts_of(pod("p", cpu="3")))
+    assert prepared is not None
+    theirs = pod("x", cpu="1")
+    theirs = structs.replace(theirs, metadata=structs.replace(theirs.metadata, namespace="team-b"))
+    snapshot.assume(theirs, "a")
+    change = OccupancyChange(snapshot.nodes.slot["a"], snapshot.facts_of(theirs), 1, False)
+    assert prepared.touched(change)
+    mask = prepared.mask()
+    assert mask is not None
+    assert not mask[snapshot.nodes.slot["a"]]

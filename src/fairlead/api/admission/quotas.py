@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import msgspec
 
-from fairlead.api import charging
+from fairlead.api import borrowing, charging
 from fairlead.api.admission.step import AdmissionStep
 from fairlead.api.attempt import Attempt
 from fairlead.ledger import quota as ledger
@@ -37,7 +37,7 @@ def _announce(attempt: Attempt) -> None:
 def _count_placed(attempt: Attempt) -> None:
     quota = attempt.new
     if attempt.subresource == "status" and quota is not None:
-        used = charging.placed_usage_of(attempt.read, quota, attempt.key.namespace)
+        used = borrowing.placed_usage_of(attempt.read, quota, attempt.key.namespace)
         quota["status"] = ledger.with_usage(quota, used, attempt.context.now)["status"]
 
 

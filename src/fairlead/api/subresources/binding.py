@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import msgspec
 
-from fairlead.api import body, charging, options, split
+from fairlead.api import body, borrowing, charging, options, split
 from fairlead.api.admission.policies.mutating import mutate
 from fairlead.api.admission.policies.validating import validate
 from fairlead.api.attempt import Attempt
@@ -95,7 +95,7 @@ def _charge(attempt: Attempt, node: str, asked: Json) -> None:
         attempt.preconditions.append(AtRevision(space.key, space.revision))
     reservation = ((asked.get("metadata") or {}).get("annotations") or {}).get(ANNOTATION)
     if reservation or read.list(charging.PLACEMENT, current.key.namespace):
-        pod = charging.decode_pod(current.data)
+        pod = borrowing.decode_pod(current.data)
         charging.charge_placement(attempt, pod, node)
         if reservation:
             charging.use_reservation(attempt, pod, reservation, node)

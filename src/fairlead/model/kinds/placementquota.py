@@ -1,6 +1,7 @@
 """PlacementQuota (fairlead.dev/v1): the most that pods of a namespace may take of some nodes, such as those of a zone.
 
-Here is only what one may say. Charging is done as a pod is bound (`ledger/quota.py`, `api/charging.py`).
+Here is only what one may say. Charging is done as a pod is bound (`ledger/quota.py`, `api/charging.py`), and so is
+borrowing between the quotas of a cohort (`ledger/cohort.py`).
 """
 
 from __future__ import annotations
@@ -10,15 +11,18 @@ from fairlead.model.cells import AGE, label_selector_text
 from fairlead.model.kind import Cell, Column, Json, Kind
 from fairlead.model.kinds.amounts import spell_amounts, validate_amount
 from fairlead.model.kinds.workload import part
-from fairlead.model.names import label_key_problems
+from fairlead.model.names import label_key_problems, name_problems
 from fairlead.model.selectors import validate_label_selector
 
+_LIMITS = ("borrowingLimit", "lendingLimit")
 _PLAIN = ("cpu", "memory", "pods", "ephemeral-storage")
 
 
 def _defaults(quota: Json) -> None:
-    spell_amounts(part(quota, "spec").get("hard"))
-    spell_amounts(part(quota, "status").get("used"))
+    for name in ("hard", *_LIMITS):
+        spell_amounts(part(quota, "spec").get(name))
+    for name in ("used", "borrowed"):
+        spell_amounts(part(quota, "status").get(name))
 
 
 def _validate(quota: Json, problems: Problems) -> None:
@@ -27,6 +31,22 @@ def _validate(quota: Json, problems: Problems) -> None:
     if not spec.get("hard"):
         problems.required("spec.hard", "name at least one resource and its limit, such as cpu: 10")
     _validate_amounts(spec.get("hard") or {}, "spec.hard", problems)
+    _validate_cohort(spec, problems)
+
+
+def _validate_cohort(spec: Json, problems: Problems) -> None:
+    cohort, hard = spec.get("cohort") or "", spec.get("hard") or {}
+    for text in name_problems("subdomain", cohort) if cohort else ():
+        problems.invalid("spec.cohort", cohort, text)
+    for limit in _LIMITS:
+        amounts = spec.get(limit) or {}
+        if amounts and not cohort:
+            problems.required("spec.cohort", f"spec.{limit} needs a cohort: name it, or leave the limit out")
+        _validate_amounts(amounts, f"spec.{limit}", problems)
+        for name in amounts:
+            if name not in hard:
+                fix = "name the resource in spec.hard as well; 0 is a limit of nothing of its own"
+                problems.invalid(f"spec.{limit}[{name}]", amounts[name], fix)
 
 
 def _validate_amounts(amounts: Json, path: str, problems: Problems) -> None:
@@ -43,7 +63,8 @@ def _validate_amounts(amounts: Json, path: str, problems: Problems) -> None:
 
 
 def _validate_status(new: Json, old: Json, problems: Problems) -> None:
-    _validate_amounts(part(new, "status").get("used") or {}, "status.used", problems)
+    for name in ("used", "borrowed"):
+        _validate_amounts(part(new, "status").get(name) or {}, f"status.{name}", problems)
 
 
 def _nodes(quota: Json, now: float) -> Cell:
@@ -54,6 +75,16 @@ def _nodes(quota: Json, now: float) -> Cell:
 def _used(quota: Json, now: float) -> Cell:
     hard, used = part(quota, "spec").get("hard") or {}, part(quota, "status").get("used") or {}
     return ", ".join(f"{name}: {used.get(name, '0')}/{hard[name]}" for name in sorted(hard))
+
+
+def _cohort(quota: Json, now: float) -> Cell:
+    return part(quota, "spec").get("cohort") or "<none>"
+
+
+def _borrowed(quota: Json, now: float) -> Cell:
+    borrowed = part(quota, "status").get("borrowed") or {}
+    may = part(quota, "spec").get("borrowingLimit") or {}
+    return ", ".join(f"{name}: {borrowed.get(name, '0')}/{may[name]}" for name in sorted(may)) or "<none>"
 
 
 KIND = Kind(
@@ -67,6 +98,10 @@ KIND = Kind(
     columns=(
         Column("Nodes", _nodes, description="The nodes it is about."),
         Column("Used", _used, description="What is taken, and the limit."),
+        Column("Cohort", _cohort, description="With whose quotas it shares what is unused."),
+        Column(
+            "Borrowed", _borrowed, description="What of used is beyond its own limit, and how much may be."
+        ),
         AGE,
     ),
     defaults=_defaults,

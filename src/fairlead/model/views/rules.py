@@ -37,12 +37,16 @@ class ResourceQuota(View, frozen=True):
 class PlacementQuotaSpec(View, frozen=True):
     node_selector: Json = {}
     hard: dict[str, str] = {}
+    cohort: str = ""
+    borrowing_limit: dict[str, str] = {}
+    lending_limit: dict[str, str] = {}
 
 
 class PlacementQuotaStatus(View, frozen=True):
     used: dict[str, str] = {}
     observed_generation: int = 0
     conditions: tuple[Condition, ...] = ()
+    borrowed: dict[str, str] = {}
 
 
 class PlacementQuota(View, frozen=True):

@@ -80,7 +80,7 @@ class _Limits:
         return None
 
     def touched(self, change: OccupancyChange) -> bool:
-        return change.facts.namespace == self._facts.namespace and self._judge()
+        return self._snapshot.holds.share(self._facts.namespace, change.facts.namespace) and self._judge()
 
 
 def _where(nodes: Nodes, quota: Quota) -> Mask:

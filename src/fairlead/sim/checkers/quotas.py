@@ -5,7 +5,8 @@ as they are created; the first judges also what a status says is used when that 
 says that another has its quota, or its deletion was asked for. Nobody is to blame for a limit that was lowered below
 what is used, nor for a released pod that counts again: then nothing may be added, but by one that gets another's quota
 in the same commit. When an original counts again nobody has taken its place but who is on the way out. At rest a
-ResourceQuota says what is used.
+ResourceQuota says what is used. Beyond its own a quota takes no more than its borrowingLimit, and a cohort no more than
+its members lend (`cohorts.py`).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from fairlead.model.key import Key
 from fairlead.model.marks import QUOTA_GIVEN
 from fairlead.model.selectors import matches_label_selector
 from fairlead.model.views import NODES, PLACEMENT_QUOTAS, PODS, RESOURCE_QUOTAS
+from fairlead.sim.checkers.cohorts import describe_overlent, members_of, most_allowed
 from fairlead.sim.checkers.contract import CommittedObjects, Sight
 from fairlead.sim.checkers.room import Amounts, Bound, add, describe_excess, parse_amounts
 from fairlead.sim.violation import Violation
@@ -74,9 +76,9 @@ class QuotaKept:
         for at, quota in quotas:
             if is_about(quota, self._labels.get(node, {})):
                 since, before = self._before.get(at, (-1.0, {}))
-                self._judge(
-                    at, self._used(at, quota), quota, key.name, before if since == sight.seconds else {}
-                )
+                excused = before if since == sight.seconds else {}
+                self._judge(at, self._used(at, quota), quota, key.name, excused)
+                self._judge_cohort(at, key, excused)
 
     def _quota(self, sight: Sight) -> None:
         if sight.after is None:
@@ -97,9 +99,25 @@ class QuotaKept:
                         add(found, needs)
         return found
 
+    def _judge_cohort(self, at: Key, pod: Key, excused: Amounts) -> None:
+        members = members_of(self._quotas, at)
+        if not members:
+            return
+        after = {key: self._used(key, each) for key, each in members.items()}
+        self._yielded.add(pod)
+        before = {key: self._used(key, each) for key, each in members.items()}
+        self._yielded.discard(pod)
+        before[at] = {
+            name: max(value, excused.get(name, 0)) for name, value in {**excused, **before[at]}.items()
+        }
+        over = describe_overlent(members, before, after)
+        if over:
+            cohort = self._quotas[at].spec.cohort
+            raise Violation(self.name, f"cohort {cohort} has {over}, with {pod.namespace}/{pod.name}")
+
     def _judge(self, at: Key, used: Amounts, quota: Any, what: str, excused: Amounts) -> None:
         """`excused`: as much may be used, though it be beyond the limit."""
-        hard = parse_amounts(quota.spec.hard)
+        hard = most_allowed(quota)
         over = describe_excess(used, {name: max(value, excused.get(name, 0)) for name, value in hard.items()})
         if over:
             raise Violation(self.name, f"{at.name} has {over} with {what}")

@@ -153,6 +153,7 @@ SPECIMENS: tuple[Specimen, ...] = (
     ),
     Specimen("lease_of_nobody", 0, "twins", ("runs-once",), "does not ask whose lease it is"),
     Specimen("lost_pods_keep_quota", 0, "quota-repair", ("repair-goes-on",), "counts what is lost"),
+    Specimen("loans_unseen", 0, "cohort", ("quota-kept",), "judges by its own part alone"),
     Specimen("place_left_open", 0, "quota-return", ("resource-quota-kept",), "takes back too late"),
     Specimen("silence_unheard", 0, "silent-drain", ("fresh-allowance",), "believes an old status"),
     Specimen("suspects_count", 0, "silent-flip", ("sound-capacity",), "believes an old status"),
