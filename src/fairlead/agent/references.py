@@ -1,11 +1,11 @@
 """ConfigMaps and Secrets that this node's pods refer to: which, what is in them, and when to read them again.
 
-`named_by` lists a pod's references; `Library` keeps what was read. Objects are read one at a time (the node's role
-allows no more), and for a new pod anew, so that it starts with what was stored before it; where no API answers, with
-what an earlier agent kept on the machine. While a pod uses them they are watched, and read again when they changed. A
-watch is a hint only: about every minute they are read in any case, and those beyond `Pace.attended_max` by that alone.
-Asked by `pod/worker.py`, read by `pod/environment.py` and `pod/volumes.py`, driven by `machine.py`. Bounded by the
-references of the pods on this node: what no pod uses any more is forgotten.
+`named_by` lists a pod's references; `ReferenceLibrary` keeps what was read. Objects are read one at a time (the node's
+role allows no more), and for a new pod anew, so that it starts with what was stored before it; where no API answers,
+with what an earlier agent kept on the machine. While a pod uses them they are watched, and read again when they
+changed. A watch is a hint only: about every minute they are read in any case, and those beyond `Pace.attended_max` by
+that alone. Asked by `pod/worker.py`, read by `pod/environment.py` and `pod/volumes.py`, driven by `machine.py`. Bounded
+by the references of the pods on this node: what no pod uses any more is forgotten.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ class _Book:
         self.stirred = 0  # the newest revision that the watch told of and nobody read
 
 
-class Library:
+class ReferenceLibrary:
     def __init__(self, pace: Pace, calls: Calls) -> None:
         self._pace, self._calls = pace, calls
         self._books: dict[Reference, _Book] = {}

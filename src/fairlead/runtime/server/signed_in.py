@@ -24,7 +24,7 @@ log = logging.getLogger("fairlead.runtime")
 TOKENS_SECONDS = 1.0
 
 
-class Streams(Protocol):
+class OpenStreams(Protocol):
     """What was opened for users, and goes on."""
 
     def keep(self, allowed: Callable[[User], bool]) -> None: ...
@@ -38,7 +38,7 @@ class SignedIn:
         sign_in: SignIn,
         tokens: TokenFile,
         grants: AccessGrants,
-        streams: tuple[Streams, ...],
+        streams: tuple[OpenStreams, ...],
         clock: Clock,
     ) -> None:
         self._sign_in = sign_in
