@@ -38,6 +38,7 @@ quick: dev ## the unit and property tests nearest to what you changed, in under 
 	$(BIN)/python -m tests.quick $(ARGS)
 
 test: dev ## every test
+	@$(BIN)/python -m tests.compiled
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not soak" $(ARGS)
 
 coverage: dev ## what unit and property tests reach of the pure code; less than before fails

@@ -120,7 +120,7 @@ def test_a_namespace_with_custom_objects_and_a_definition_with_dependents_go(pla
     eventually(lambda: not is_there(server, f"{CONFIGMAPS}/of-new"))
 
 
-@pytest.mark.parametrize("status", [403, 404])
+@pytest.mark.parametrize("status", [403, pytest.param(404, marks=pytest.mark.soak)])
 def test_a_kind_that_cannot_be_listed_is_not_empty_and_stops_nothing_else(
     plain: PlainKubernetes, status: int
 ) -> None:

@@ -136,7 +136,10 @@ def test_scaling_up_down_and_to_nothing(team: Operator) -> None:
     assert (only["spec"]["replicas"], only["status"]["replicas"]) == (1, 1)
 
 
-@pytest.mark.parametrize(("surge", "unavailable"), [(1, 0), (0, 1), ("50%", "25%")])
+@pytest.mark.parametrize(
+    ("surge", "unavailable"),
+    [(1, 0), *(pytest.param(*each, marks=pytest.mark.soak) for each in ((0, 1), ("50%", "25%")))],
+)
 def test_a_rollout_keeps_within_its_bounds(team: Operator, surge: object, unavailable: object) -> None:
     since, wanted = now_at(team), 4
     most = wanted + {1: 1, 0: 0, "50%": 2}[surge]

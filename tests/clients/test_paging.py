@@ -66,6 +66,7 @@ def test_without_chunks_one_request_reads_everything(many: Operator) -> None:
     assert _pages(done.err) == []
 
 
+@pytest.mark.soak
 def test_deleting_more_than_a_page_leaves_none(kubectl: Operator, server: Running) -> None:
     fewer = _filled(kubectl, server, "fewer", 600)
     assert len(fewer("delete cm --all --wait=false").splitlines()) == 600

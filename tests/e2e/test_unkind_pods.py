@@ -165,7 +165,7 @@ ENDS = [
 ]
 
 
-@pytest.mark.parametrize("policy", [pytest.param("Never", marks=pytest.mark.soak), "Always"])
+@pytest.mark.parametrize("policy", ["Never", pytest.param("Always", marks=pytest.mark.soak)])
 def test_how_a_run_ended_is_told(team: Operator, policy: str) -> None:
     rows = [row for row in ENDS if row[0] != "hungry" or limits.find() is not None]
     make(team, *(pod(row[0], *row[1], restartPolicy=policy, container=row[2]) for row in rows))
@@ -383,6 +383,7 @@ def test_environment_of_any_shape_arrives(team: Operator) -> None:
     assert (found["reason"], "too long together" in found["message"]) == ("StartError", True)
 
 
+@pytest.mark.soak
 def test_a_dozen_pods_at_once_and_one_of_twenty_containers_and_all_end_with_their_namespace(
     team: Operator, told: Testimony
 ) -> None:

@@ -22,7 +22,7 @@ from fairlead.sim.worlds import clocks
 from fairlead.sim.zoo import judged_by_wall_clock
 
 SOAK = bool(os.environ.get("FAIRLEAD_SOAK"))
-SEEDS = 500 if SOAK else 3
+SEEDS = 500 if SOAK else 2
 
 
 class Noticed:

@@ -115,7 +115,8 @@ def test_two_that_outdo_each_other_are_found() -> None:
 
 @pytest.mark.parametrize(
     "world",
-    ["flip-flop", "rollouts", "autoscaling", "overrides", "quota-repair", "seesaw", "clocks", "fraud-batch"],
+    ["flip-flop", "autoscaling", "overrides", "quota-repair", "seesaw", "fraud-batch"]
+    + [pytest.param(each, marks=pytest.mark.soak) for each in ("rollouts", "clocks")],
 )
 def test_a_world_in_which_nobody_fights_has_no_loop(world: str) -> None:
     assert loops_of(WORLDS[world][0]()) == []

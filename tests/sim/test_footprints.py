@@ -30,7 +30,9 @@ AGAIN = "run python -m tests.sim.footprints_table"
 
 
 # The large ones show little that the others do not; `make soak` has them as well.
-_LARGE = ("std20", "clocks", "refused", "rollouts", "sched", "sched-kubernetes")
+_LARGE = (
+    "std20", "clocks", "refused", "rollouts", "sched", "sched-kubernetes", "nodes", "silent-flip", "quota-return",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,10 @@ def test_there_are_three() -> None:
     assert len(EXAMPLES) == 3
 
 
-@pytest.mark.parametrize("number", range(len(EXAMPLES)))
+@pytest.mark.parametrize(
+    "number",
+    [pytest.param(each, marks=pytest.mark.soak if each else ()) for each in range(len(EXAMPLES))],
+)
 def test_a_plant_of_the_guide_can_be_planted(
     number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

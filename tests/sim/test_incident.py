@@ -78,14 +78,14 @@ def test_a_planted_bug_is_found_and_played_again_to_the_byte(
         "from",
         str(file),
         "--seeds",
-        "12",
+        "6",
         "--plant",
         PLANT,
         "--artifacts",
         str(tmp_path / "found"),
     )
     assert main(words) == 1
-    assert "12 seeds of the incident (4 things that people did)" in capsys.readouterr().out
+    assert "6 seeds of the incident (4 things that people did)" in capsys.readouterr().out
     found = [*(tmp_path / "found").glob("incident-*.jsonl")]
     assert found
     assert play_again(read_artifact(found[0].read_bytes())).same

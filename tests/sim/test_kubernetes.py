@@ -14,7 +14,7 @@ from fairlead.sim.scenario import Scenario
 from fairlead.sim.worlds import custom_kubernetes, garbage_kubernetes, sched_kubernetes, two_seats
 
 SOAK = bool(os.environ.get("FAIRLEAD_SOAK"))
-SEEDS = range(50) if SOAK else range(3)
+SEEDS = range(50) if SOAK else range(2)
 
 
 def test_no_node_gets_too_much_no_pod_two_nodes_and_one_leads() -> None:

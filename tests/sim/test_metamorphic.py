@@ -20,7 +20,14 @@ from fairlead.sim.zoo.wrapping import deciding
 
 
 @pytest.mark.parametrize(
-    "world", ["rollouts", "fraud-batch", "garbage-kubernetes", "quota-repair", "together"]
+    "world",
+    [
+        pytest.param("rollouts", marks=pytest.mark.soak),
+        "fraud-batch",
+        "garbage-kubernetes",
+        pytest.param("quota-repair", marks=pytest.mark.soak),
+        "together",
+    ],
 )
 def test_order_of_lists_double_delivery_and_restarts_change_nothing(world: str) -> None:
     assert set(metamorphic.differences(WORLDS[world][0]()).values()) == {""}

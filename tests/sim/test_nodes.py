@@ -21,7 +21,7 @@ from fairlead.sim.worlds import nodes
 from tests.sim.artifacts import failed
 
 SOAK = bool(os.environ.get("FAIRLEAD_SOAK"))
-SEEDS = 1000 if SOAK else 4  # about two seconds each
+SEEDS = 1000 if SOAK else 2  # about two seconds each
 
 
 @pytest.fixture(scope="module")

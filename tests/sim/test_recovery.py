@@ -50,7 +50,7 @@ WANTED = [KEPT, *[ENDED] * (recovery.REPLICAS - 1)]
 
 def writes(run: Run) -> list[Asked]:
     found = [asked for asked in calls(run) if asked.write >= 0 and asked.controller in CONTROLLERS]
-    return found if SOAK else found[:4]
+    return found if SOAK else found[:3]
 
 
 def test_undisturbed_each_reservation_is_made_used_and_ended_once(undisturbed: Run) -> None:
@@ -63,7 +63,7 @@ def test_whatever_happens_to_any_one_write_no_reservation_is_made_or_used_twice(
     runner: Runner, undisturbed: Run, fault: str
 ) -> None:
     struck = writes(undisturbed)
-    assert len(struck) >= 4
+    assert len(struck) >= 3
     for asked in struck:
         run = strike(runner, asked, fault)
         assert run.violation is None, (asked, run.violation)
@@ -71,6 +71,6 @@ def test_whatever_happens_to_any_one_write_no_reservation_is_made_or_used_twice(
 
 
 def test_with_many_faults_at_once_it_holds_as_well(runner: Runner) -> None:
-    tally = run_seeds(runner, range(1000 if SOAK else 12))
+    tally = run_seeds(runner, range(1000 if SOAK else 6))
     assert failed(runner, tally, "recovery") == []
     assert tally.probes["timeout after commit of Create"] > 0

@@ -9,4 +9,4 @@ from tests.sim.artifacts import failed
 
 def test_what_was_refused_is_made_when_it_may_be_and_what_there_is_is_told() -> None:
     runner = Runner(refused.scenario(), refused.FAULTS)
-    assert failed(runner, run_seeds(runner, range(6)), "refused") == []
+    assert failed(runner, run_seeds(runner, range(3)), "refused") == []

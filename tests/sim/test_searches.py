@@ -51,7 +51,15 @@ def point(label: str, actor: str, nth: int) -> FaultPoint:
     return FaultPoint(0, label, actor, nth)
 
 
-@pytest.mark.parametrize("mode", sorted(SEARCHES))
+@pytest.mark.parametrize(
+    "mode",
+    [
+        pytest.param(
+            each, marks=pytest.mark.soak if each in ("coverage", "delay", "exhaustive", "mixed") else ()
+        )
+        for each in sorted(SEARCHES)
+    ],
+)
 def test_a_search_finds_the_plant(mode: str) -> None:
     runner = tiny.runner(tiny.PLANT)
     what = found(runner, SEARCHES[mode](runner, 0))
