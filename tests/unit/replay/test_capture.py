@@ -112,7 +112,7 @@ def test_a_capture_of_a_namespace_leaves_the_others_out(busy: Kept) -> None:
 
 
 def test_a_plane_beside_it_does_not_take_its_hollow_nodes_away() -> None:
-    driver = Kept(InProcess(), default_deciders())
+    driver = Kept(InProcess(NOW))
     for term, flags in (("aa", ["scheduler", "controller/hollow=3"]), ("bb", ["scheduler"])):
         line = {"time": "2023-11-14T22:13:21Z", "controller": "plane", "term": term, "flags": flags}
         driver.records.append(line)

@@ -179,12 +179,14 @@ class _Player:
     def _begin(self, identity: str) -> None:
         """A new one, that knows nothing. What a former one had under way is nobody's."""
         self.found.starts += 1
-        deciders, scheduler = self._parts["deciders"](), self._parts["scheduler"]
+        deciders = self._parts["deciders"]()
         flags = flags_of(self._artifact, identity, self._now)
         if flags:  # a server may run without a scheduler and most of its controllers, or without hollow nodes
             deciders = tuple(each for each in deciders if f"controller/{each.name}" in flags)
-            scheduler = scheduler if "scheduler" in flags else None
-        self._plane = self._parts["plane"](identity, deciders, scheduler)
+        schedules = not flags or "scheduler" in flags
+        self._plane = self._parts["plane"](
+            identity, deciders, self._parts["scheduler"] if schedules else None
+        )
         self._plane.version = self._artifact.head.fairlead
         self._positions, self._asked, self._late, self._numbers, self._outcomes = {}, {}, {}, {}, {}
 
