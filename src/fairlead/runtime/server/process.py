@@ -57,6 +57,7 @@ from fairlead.runtime.server.host import ServingHost
 from fairlead.runtime.server.local_agents import LocalAgent
 from fairlead.runtime.server.local_nodes import LocalNodes
 from fairlead.runtime.server.log_budget import LogBudget
+from fairlead.runtime.server.lost_counts import LostCounts
 from fairlead.runtime.server.monitoring import Monitoring
 from fairlead.runtime.server.mounting import mount_documents
 from fairlead.runtime.server.node_connections import NodeConnections
@@ -225,6 +226,8 @@ class Server:
         following_clock = asyncio.create_task(follow_wall_clock(self._clock, self._planes.stepped))
         self._reports = PlaneReports(self._journal, self._index, self._answering, driver.submit, self._clock)
         self._reports.chaos, chaos.elsewhere = chaos.running, self._reports.injected
+        lost = LostCounts(self._journal, self._index, self._answering, driver.note)
+        self._reports.begins = lost.begins
         self._sources = Sources(
             self._store,
             self._journal,
@@ -234,6 +237,7 @@ class Server:
             self._reports.leading,
         )
         counting = asyncio.create_task(RecordCounts(host, self._sources).run())
+        lost.begins(self._planes.plane.leadership.identity, self._clock())
         self._planes.start()
         self._monitoring.start()
         monitoring = asyncio.create_task(self._monitoring.run())
