@@ -16,6 +16,7 @@ import pytest
 from tests.conftest import SOAK
 from tests.e2e.history import Object
 from tests.e2e.raw import assert_no_traceback
+from tests.e2e.testimony import eventually
 from tests.e2e.writers import Promises
 from tests.running import FAIRLEAD, Running
 
@@ -112,3 +113,48 @@ def test_kill_after_kill_nothing_acknowledged_is_lost_and_the_watch_misses_and_r
             f"{trial.promises.unknown} unanswered writes of which {trial.promises.unknown_kept} happened"
         )
     assert_no_traceback(trial.server)
+
+
+def test_how_often_a_blocked_pod_was_tried_survives_a_kill(tmp_path: Path) -> None:
+    arguments = ("--hollow-nodes", "1", "--no-sample")
+    server = Running(tmp_path / "data", arguments=arguments)
+    requests = {"resources": {"requests": {"cpu": "900"}}}
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "big"},
+        "spec": {"containers": [{"name": "main", "image": "big", **requests}]},
+    }
+    node = "/api/v1/nodes/hollow-0"
+    merge = {"Content-Type": "application/merge-patch+json"}
+
+    def tried(server: Running) -> list[list[int]]:
+        path = "/fairlead/v1/decisions?object=pods/default/big"
+        lines = [each["record"] for each in server.request("GET", path)[1]["items"]]
+        mine = [each for each in lines if each["controller"] == "scheduler" and "id" in each]
+        return [each.get("attempts") or [each["attempt"], each["attempt"]] for each in mine]
+
+    def counted() -> bool:
+        """Whether an attempt was counted that no record tells of yet; otherwise, have it tried again."""
+        turns = server.request("GET", "/fairlead/v1/decisions?before=0&stream=turns")[1]["items"]
+        lines = [each["record"] for each in turns if "counted" in each["record"]]
+        if lines and lines[-1]["counted"][0][3] > tried(server)[-1][1]:
+            return True
+        stir[0] += 1
+        server.request("PATCH", node, {"metadata": {"labels": {"stir": str(stir[0])}}}, headers=merge)
+        return False
+
+    stir = [0]
+    try:
+        eventually(lambda: server.request("GET", node)[0] == 200)
+        assert server.request("POST", "/api/v1/namespaces/default/pods", pod)[0] == 201
+        eventually(counted)
+        told = tried(server)[-1][1]
+    finally:
+        server.process.kill()
+        server.process.wait()
+    again = Running(server.directory, server.port, arguments=arguments)
+    try:
+        eventually(lambda: [told + 1, told + 1] in tried(again))
+    finally:
+        again.stop()

@@ -104,3 +104,42 @@ def test_a_plane_elsewhere_tells_on_this_machine_and_is_ready_once_it_leads(tmp_
         control.kill()
         control.wait(30)
         server.stop()
+
+
+def test_an_invariant_that_is_broken_live_becomes_an_event_and_a_count(server: Running) -> None:
+    """A status that claims to be of a generation that never was: nobody's business but the monitors'."""
+    path = "/apis/apps/v1/namespaces/default/deployments"
+    labels = {"app": "odd"}
+    template = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "main", "image": "odd"}]}}
+    spec = {"replicas": 0, "selector": {"matchLabels": labels}, "template": template}
+    made = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "odd"}, "spec": spec}
+    status, said = server.request("POST", path, made)
+    assert status == 201, said
+
+    def broken() -> float:
+        text = server.request("GET", "/metrics")[1]
+        counted = re.search(
+            r'fairlead_invariant_violations_total{invariant="observed-generation"} (\S+)', text
+        )
+        assert counted is not None
+        return float(counted[1])
+
+    def told() -> list[str]:
+        events = server.request("GET", "/api/v1/namespaces/default/events")[1]["items"]
+        return [
+            each["message"]
+            for each in events
+            if each["reason"] == "InvariantViolated" and each["involvedObject"]["name"] == "odd"
+        ]
+
+    def claim() -> bool:
+        """Again until it was looked at: what was written while the monitors learned is not judged."""
+        headers = {"Content-Type": "application/merge-patch+json"}
+        body = {"status": {"observedGeneration": 999}}
+        server.request("PATCH", f"{path}/odd/status", body, headers=headers)
+        return broken() > before
+
+    before = broken()
+    eventually(claim)
+    eventually(lambda: bool(told()))
+    assert all("observed-generation: deployments.apps odd observed 999" in each for each in told())

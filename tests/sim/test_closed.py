@@ -11,12 +11,13 @@ import json
 from pathlib import Path
 
 import pytest
-from msgspec import structs
+from msgspec import Raw, structs
 
 from fairlead.control.instructions import DELIVERIES
 from fairlead.core.errors import UsageError
-from fairlead.replay.artifact import Artifact, read_artifact
-from fairlead.sim.closed.captured import differing_field, tape_of
+from fairlead.replay.artifact import Artifact, RecordedLine, read_artifact
+from fairlead.replay.tape import Began
+from fairlead.sim.closed.captured import differing_field, flags_of, tape_of
 from fairlead.sim.closed.player import ClosedReplay, play
 
 FILE = Path(__file__).parents[1] / "incidents" / "duplicate-reservation.incident.gz"
@@ -58,6 +59,24 @@ def test_without_the_start_of_a_plane_it_says_what_to_do(incident: Artifact) -> 
 def test_the_tape_has_what_the_plane_was_told(incident: Artifact) -> None:
     names = {type(each).__name__ for each in tape_of(incident)}
     assert {"Began", "Awoke", "Delivered", "WasListed", "Sent", "Struck", "WereAnswered"} <= names
+
+
+def test_what_a_plane_ran_is_read_from_the_line_that_opened_its_term(incident: Artifact) -> None:
+    [began, again] = [each for each in tape_of(incident) if isinstance(each, Began)]
+    flags = flags_of(incident, began.identity, began.now)
+    assert {"scheduler", "controller/replicaset", "controller/hollow"} <= flags
+    assert flags_of(incident, again.identity, again.now) == flags
+    assert flags_of(incident, "another", began.now) == frozenset()
+    alone = ["fencing", "controller/namespace"]
+    opened = {
+        "time": "2026-11-18T00:00:00Z",
+        "controller": "plane",
+        "term": "aa",
+        "identity": "a",
+        "flags": alone,
+    }
+    line = RecordedLine("decisions", 1, Raw(json.dumps(opened).replace(" ", "").encode()))
+    assert flags_of(structs.replace(incident, lines=(line,)), "a", 0.0) == set(alone)
 
 
 def test_the_first_field_that_differs_is_named() -> None:

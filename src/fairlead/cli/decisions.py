@@ -169,6 +169,17 @@ def _row(record: dict[str, Any]) -> tuple[Any, ...]:
     if "term" in record:  # who decides from here on
         told = f"{record['identity']} leads, with fairlead {record['version'] or 'of no version'}"
         return time, record["term"], controller, "", "Leads", "", told
+    if "counted" in record:  # repeated decisions that have no record of their own yet
+        most = max(last - first + 1 for *_, first, last in record["counted"])
+        return (
+            time,
+            "",
+            controller,
+            "",
+            "Counted",
+            "",
+            f"of {len(record['counted'])} objects, up to {most} times",
+        )
     if "object" not in record:  # what the attempts of a batch share
         return time, "", controller, "", "Batch", "", f"pods to be placed: {len(record['pods'])}"
     verdict = record["outcome"] if "of" in record else record["verdict"]

@@ -5,6 +5,7 @@
     something else, or the     then what was counted is written before it
     end of a term
 
+What is counted is told by a short line in the ring of turns meanwhile, from which a kill is made good (`counted.py`).
 So a key that waits for days leaves as many lines as its count has doublings, each of which is the newest of the turns
 that it stands for, with what that one had read. What a repeated turn tells goes by the id of the record that is there.
 Used by `record.py` and `placing.py`; made by `health.py`. Pure, and bounded: of keys beyond that the one that was quiet
@@ -17,6 +18,7 @@ import re
 from collections.abc import Callable, Hashable
 from typing import NamedTuple
 
+from fairlead.control.counted import Counted
 from fairlead.model.key import Key
 
 #: bound: plane | keys whose blocked decisions are merged at once | what was counted is written, counting begins anew
@@ -32,6 +34,7 @@ class MergedLines(NamedTuple):
 
     lines: tuple[bytes, ...]
     id: str
+    counted: Counted | None = None  # in place of a line
 
 
 class _Series:
@@ -89,7 +92,7 @@ class Merging:
         self._series[controller, key] = self._series.pop((controller, key))
         if series.count < 2 * series.written:
             series.unwritten = (shared, line) if shared else (line,)
-            return MergedLines((), series.id)
+            return MergedLines((), series.id, Counted(series.id, series.first, number))
         series.written, series.first, series.id = series.count, number + 1, decision
         series.unwritten = ()
         return MergedLines((line,), decision)

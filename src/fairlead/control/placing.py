@@ -29,9 +29,10 @@ from fairlead.control.attempts import (
     said_of,
 )
 from fairlead.control.complaints import Complaints, one_line, try_call
+from fairlead.control.counted import counted_line
 from fairlead.control.flights import Flight, Flights
 from fairlead.control.health import Health
-from fairlead.control.instructions import Outbox, Record
+from fairlead.control.instructions import TURNS, Outbox, Record
 from fairlead.control.merging import Attempts, MergedLines
 from fairlead.control.recording import RecordSubject
 from fairlead.control.settings import PlacingSettings, Settings
@@ -250,6 +251,13 @@ class Placer:
             out.append(Record(shared_line))
         for line in lines:
             out.append(Record(line))
+        counted = [
+            ("/".join(attempt.key), each.counted)
+            for each, attempt in zip(told, attempts, strict=True)
+            if each.counted is not None
+        ]
+        if counted:
+            out.append(Record(counted_line(NAME, self._kept.term.identity, counted, now), TURNS))
         together: list[Flight] = []
         for taken, attempt, decision in zip(batch, attempts, ids, strict=True):
             flight = self._carry_out(taken, attempt, decision, now, out)

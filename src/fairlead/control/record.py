@@ -16,10 +16,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple, Protocol
 
 from fairlead.cache.view import MirrorView
+from fairlead.control.counted import counted_line
 from fairlead.control.instructions import DECISIONS, TURNS, Record
 from fairlead.control.merging import Attempts, Merging, without_counters
 from fairlead.control.recording import Recording, RecordSubject
 from fairlead.control.refusals import Wait
+from fairlead.control.term import Term
 from fairlead.control.turn import Turn
 from fairlead.core import codec
 from fairlead.core.times import microtime
@@ -46,6 +48,7 @@ class Kept(Protocol):
 
     merging: Merging
     recording: Recording
+    term: Term
 
 
 class Deciding(NamedTuple):
@@ -94,7 +97,11 @@ def records_of(
 
     told = merging.blocked(who.controller, turn.key, said, turn.id, encode)
     turn.id = told.id
-    return [*map(Record, told.lines)]
+    found = [*map(Record, told.lines)]
+    if told.counted is not None:
+        about = [(text_of(turn.key), told.counted)]
+        found.append(Record(counted_line(who.controller, kept.term.identity, about, now), TURNS))
+    return found
 
 
 def _detailed(line: Json, level: str) -> Json:

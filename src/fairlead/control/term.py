@@ -21,14 +21,16 @@ PLANE = "plane"  # who writes the line that opens a term
 
 
 class Term:
-    __slots__ = ("_decided", "name")
+    __slots__ = ("_decided", "identity", "name")
 
     def __init__(self) -> None:
         self.name = "00000000"  # nobody leads yet
+        self.identity = ""
         self._decided = 0
 
     def begin(self, identity: str, fence: int, now: float) -> None:
         """`fence`: the revision that leading rests on; 0 where there are no fences."""
+        self.identity = identity
         told = f"{identity}/{fence}/{microtime(now)}"
         self.name = blake2b(told.encode(), digest_size=4).hexdigest()
         self._decided = 0

@@ -99,7 +99,8 @@ def capture(origin: Origin, since: float, until: float, namespace: str = "") -> 
     for stream in STREAMS:
         for line in origin.lines(stream, since):
             brief = _brief(line.body)
-            hollow_nodes = _hollow_nodes(brief.flags) if brief.term else hollow_nodes
+            # A term without hollow nodes is of a plane that has none, such as one in another process beside it.
+            hollow_nodes = _hollow_nodes(brief.flags) or hollow_nodes
             if namespace and not concerns(brief, namespace):
                 continue
             lines.append(RecordedLine(stream, line.sequence, msgspec.Raw(line.body)))

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from fairlead.control.attempts import SCHEDULER
+from fairlead.control.counted import RECOVERED
 from fairlead.control.instructions import DECISIONS, TURNS
 from fairlead.control.record import DETAIL
 from fairlead.core import codec
@@ -37,6 +38,8 @@ from fairlead.schedule.registry import policy_from
 DIFFERENCES_MAX = 1_000
 
 
+# Lines that are no decision of their own: outcomes, terms, counts, and what was completed after a kill.
+_UNRUN = frozenset({"of", "term", "counted", RECOVERED})
 _TOLD = ("verdict", "reason", "message", "effects", "digest")
 
 
@@ -120,7 +123,7 @@ class _Replaying:
                     self._place(line, attempts.pop((line["time"], line["batch"]), []))
             elif "digest" in line:
                 self._decide(line)
-            elif "of" not in line and "term" not in line and line.get("controller") != SCHEDULER:
+            elif _UNRUN.isdisjoint(line) and line.get("controller") != SCHEDULER:
                 self._skip(_why_without_digest(line))
         for left in attempts.values():
             self._skip("the record of its batch was not captured", len(left))

@@ -10,6 +10,7 @@ for most decisions; beyond the rate of `wire/rated_log.py` records are counted a
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -60,20 +61,17 @@ class ActLog:
         self._led: bool | None = None
         self._settings = -1
 
-    def decided(self, record: Record) -> None:
-        """As it is kept."""
-        if record.stream != DECISIONS or not self._decisions.has_room():
-            return
-        body = record.body
-        for mark in _WORTH_A_LINE:
-            if body.find(mark, 0, _LOOKED_AT_BYTES) >= 0:
-                break
-        else:
-            return
-        line = _decode(body)
-        message = _told(line)
-        if message:
-            self._decisions.write(message, _fields(line))
+    def decided(self, records: Sequence[Record]) -> None:
+        """Those of one event, as they are kept."""
+        told = [each.body for each in records if each.stream == DECISIONS]
+        for place, body in enumerate(told):
+            if not self._decisions.has_room(len(told) - place):
+                return
+            if any(body.find(mark, 0, _LOOKED_AT_BYTES) >= 0 for mark in _WORTH_A_LINE):
+                line = _decode(body)
+                message = _told(line)
+                if message:
+                    self._decisions.write(message, _fields(line))
 
     def noticed(self, plane: Plane) -> None:
         """After each event: two comparisons, and a line for what is not as it was."""

@@ -33,15 +33,15 @@ class RatedLog:
         self._left_out = 0  # since that was last told
         self.left_out = 0
 
-    def has_room(self) -> bool:
-        """Whether a line may be written now. If not, what there was to tell counts as left out."""
+    def has_room(self, waiting: int = 1) -> bool:
+        """Whether a line may be written now. If not, what there was to tell, so many lines, counts as left out."""
         now = time.monotonic()
         self._tokens = min(self._burst, self._tokens + (now - self._at) * self._per_second)
         self._at = now
         if self._tokens >= 1.0:
             return True
-        self._left_out += 1
-        self.left_out += 1
+        self._left_out += waiting
+        self.left_out += waiting
         return False
 
     def write(self, message: str, fields: dict[str, Any], level: int = logging.INFO) -> None:

@@ -111,6 +111,14 @@ def test_a_capture_of_a_namespace_leaves_the_others_out(busy: Kept) -> None:
     assert again.controllers["replicaset"] > 10
 
 
+def test_a_plane_beside_it_does_not_take_its_hollow_nodes_away() -> None:
+    driver = Kept(InProcess(NOW))
+    for term, flags in (("aa", ["scheduler", "controller/hollow=3"]), ("bb", ["scheduler"])):
+        line = {"time": "2023-11-14T22:13:21Z", "controller": "plane", "term": term, "flags": flags}
+        driver.records.append(line)
+    assert captured(driver).head.hollow_nodes == 3
+
+
 def changed(artifact: Artifact, controller: str, **fields: Any) -> Artifact:
     """With other fields in the first record of a controller that did something."""
     lines = list(artifact.lines)

@@ -13,7 +13,7 @@ from fairlead.control.instructions import Record
 from fairlead.core import codec
 from fairlead.runtime import logs
 from fairlead.runtime.acts import ActLog
-from fairlead.wire.rated_log import FIELDS, RatedLog
+from fairlead.wire.rated_log import ACT_LINES_BURST, FIELDS, RatedLog
 from tests.inprocess import InProcess
 from tests.unit.control.driving import Driver
 from tests.unit.control.test_health import set_plane
@@ -43,7 +43,7 @@ def test_a_decision_with_effects_is_a_line_that_names_all_by_which_it_is_found_e
         "about": ["pods/default/web-1"],
         "message": "what may hold a value",
     }
-    ActLog().decided(Record(codec.encode(record)))
+    ActLog().decided([Record(codec.encode(record))])
     ((message, fields),) = lines(caplog)
     assert message == (
         "replicaset decided for replicasets.apps/default/web: Waiting (MissingPods): 2 Create, 1 Delete"
@@ -83,7 +83,7 @@ def test_which_records_are_worth_a_line(
     caplog: pytest.LogCaptureFixture, record: dict[str, Any], message: str
 ) -> None:
     caplog.set_level(logging.INFO, "fairlead.acts")
-    ActLog().decided(Record(codec.encode(record)))
+    ActLog().decided([Record(codec.encode(record))])
     assert [each for each, _ in lines(caplog)] == ([message] if message else [])
 
 
@@ -139,7 +139,7 @@ def test_the_file_has_the_fields_and_the_terminal_what_was_asked_for(
     before, level, raises = root.handlers[:], root.level, logging.raiseExceptions
     try:
         logs.set_up(tmp_path, form)
-        ActLog().decided(Record(codec.encode({"of": "t-1", "outcome": "refused"})))
+        ActLog().decided([Record(codec.encode({"of": "t-1", "outcome": "refused"}))])
         for handler in root.handlers:
             handler.flush()
     finally:
@@ -151,3 +151,14 @@ def test_the_file_has_the_fields_and_the_terminal_what_was_asked_for(
     assert (line["decision"], line["outcome"], line["level"]) == ("t-1", "refused", "info")
     printed = capsys.readouterr().err
     assert (json.loads(printed) == line) if form == logs.JSON else (printed == "")
+
+
+def test_what_comes_too_fast_is_counted_without_being_looked_at(caplog: pytest.LogCaptureFixture) -> None:
+    acts = ActLog()
+    line = {"controller": "c", "object": "pods/n/a", "id": "t-1", "verdict": "Stuck", "reason": "Odd"}
+    records = [Record(codec.encode(line))] * (10 * ACT_LINES_BURST)
+    with caplog.at_level("INFO", "fairlead.acts"):
+        acts.decided(records)
+    told = [each for each in caplog.records if "decided for pods/n/a" in each.getMessage()]
+    assert ACT_LINES_BURST <= len(told) < len(records)
+    assert acts._decisions.left_out == len(records) - len(told)

@@ -8,6 +8,7 @@ by `answer.py`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import itemgetter
 
 from fairlead.api.access.users import User
 from fairlead.api.flow.in_force import FlowControl
@@ -16,27 +17,39 @@ from fairlead.model.kinds.prioritylevelconfiguration import EXEMPT_LEVEL, KIND
 from fairlead.store.contract import Reader
 
 
+class Share:
+    """Of one writer in a level."""
+
+    __slots__ = ("writes",)
+
+    def __init__(self) -> None:
+        self.writes = 0
+
+
 class FlowLevels:
     def __init__(self, reader: Reader) -> None:
         self._flows = FlowControl()
         self._flows.learn(reader)
-        self._found: dict[str, dict[tuple[str, str], int]] = {}  # level -> writer and its sort -> writes
+        self._found: dict[str, dict[tuple[str, str], Share]] = {}  # level -> writer and its sort
 
-    def add(
+    def share_of(
         self, writer: str, sort: str, user: str, groups: Sequence[str], asked: tuple[str, str, str, str, str]
-    ) -> None:
-        """`asked`: verb, group, plural, subresource and namespace of a request."""
+    ) -> Share | None:
+        """Where its writes are to be counted; None: it waits for nobody. `asked`: verb, group, plural, subresource and
+        namespace of a request."""
         level = self._flows.flow_of((User(user, groups=tuple(groups)), *asked)).level
-        if level != EXEMPT_LEVEL:
-            writers = self._found.setdefault(level, {})
-            writers[writer, sort] = writers.get((writer, sort), 0) + 1
+        if level == EXEMPT_LEVEL:
+            return None
+        return self._found.setdefault(level, {}).setdefault((writer, sort), Share())
 
     def couplings(self, reader: str) -> list[Coupling]:
         """Who else waits for the seats that this controller waits for."""
         return [
-            Coupling(API_BUDGET, writer, sort, KIND.resource, (f"seats of {level}",), reader, writes=count)
+            Coupling(
+                API_BUDGET, writer, sort, KIND.resource, (f"seats of {level}",), reader, writes=share.writes
+            )
             for level, writers in sorted(self._found.items())
             if any(name == reader for name, _ in writers)
-            for (writer, sort), count in sorted(writers.items())
+            for (writer, sort), share in sorted(writers.items(), key=itemgetter(0))
             if writer != reader
         ]

@@ -7,7 +7,7 @@ who wrote a field last. Pure but for reading the log; `answer.py` calls it in pi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -18,7 +18,7 @@ from fairlead.core import codec
 from fairlead.core.times import parse_time
 from fairlead.decision.footprint import CREATE, DELETE, field_of
 from fairlead.explain.coupling.contract import AGENT, CONTROLLER, PERSON, POLICY, PROGRAM
-from fairlead.explain.coupling.flows import FlowLevels
+from fairlead.explain.coupling.flows import FlowLevels, Share
 from fairlead.store.contract import Entry, Journal
 from fairlead.store.tail import lines_backwards, newest_line
 
@@ -92,6 +92,9 @@ class WrittenFields:
         self._sees = sees
         self._flows = flows
         self.found: dict[tuple[str, str, str], WrittenField] = {}
+        self._alike: dict[
+            Hashable, tuple[list[WrittenField], Share | None]
+        ] = {}  # what lines of one sort count for
         self.lines = 0
         self.hidden = 0
         self.since = ""
@@ -108,24 +111,44 @@ class WrittenFields:
                 self.hidden += 1
                 continue
             self.lines += 1
-            # A plane in another process signs in as it may, and writes in the names of its controllers.
-            is_plane = line.decision and line.impersonated_user.startswith(_OURS)
-            user = line.impersonated_user if is_plane else line.user
-            writer, sort = writer_of(user)
-            if self._flows is not None and line.user_agent != _WITHIN:
-                about = line.object
-                asked = (line.verb, about.group, about.resource, about.subresource, about.namespace)
-                taken_for = (line.impersonated_user, line.impersonated_groups)
-                self._flows.add(
-                    writer, sort, *(taken_for if taken_for[0] else (line.user, line.groups)), asked
-                )
-            for field in _fields(line):
-                self._count(writer, sort, place, field, line.time, user)
-            for policy in line.policies:
-                name, _, did = policy.partition(": ")
-                if did.startswith("changed"):
-                    for field in _fields(line):
-                        self._count(f"policy:{name}", POLICY, place, field, line.time, line.user)
+            about = line.object
+            sort = (
+                line.user, line.groups, line.impersonated_user, line.impersonated_groups, bool(line.decision),
+                line.user_agent == _WITHIN, line.verb, about.subresource, place[:2], line.changed, line.policies,
+            )  # fmt: skip
+            alike = self._alike.get(sort)
+            if alike is None:
+                alike = self._alike[sort] = self._counted_for(line, place)
+            written, share = alike
+            for each in written:
+                each.count += 1
+                each.first = line.time
+            if share is not None:
+                share.writes += 1
+
+    def _counted_for(self, line: _Line, place: Place) -> tuple[list[WrittenField], Share | None]:
+        """What a line counts for; it is the same for all that differ in nothing but their time and name."""
+        # A plane in another process signs in as it may, and writes in the names of its controllers.
+        is_plane = line.decision and line.impersonated_user.startswith(_OURS)
+        user = line.impersonated_user if is_plane else line.user
+        writer, sort = writer_of(user)
+        share: Share | None = None
+        if self._flows is not None and line.user_agent != _WITHIN:
+            about = line.object
+            asked = (line.verb, about.group, about.resource, about.subresource, about.namespace)
+            taken_for = (line.impersonated_user, line.impersonated_groups)
+            signed = taken_for if taken_for[0] else (line.user, line.groups)
+            share = self._flows.share_of(writer, sort, *signed, asked)
+        fields = _fields(line)
+        found = [self._written(writer, sort, place, field, line.time, user) for field in fields]
+        for policy in line.policies:
+            name, _, did = policy.partition(": ")
+            if did.startswith("changed"):
+                found += [
+                    self._written(f"policy:{name}", POLICY, place, field, line.time, line.user)
+                    for field in fields
+                ]
+        return found, share
 
     def add_managers(self, resource: str, entries: Iterable[Entry]) -> None:
         """Who wrote what last, before the oldest line that was looked at."""
@@ -140,19 +163,18 @@ class WrittenFields:
                 name, sort = _manager(str(manager.get("manager", "")))
                 for field in sorted(managed_fields(manager.get("fieldsV1") or {})):
                     if (name, resource, field) not in self.found:
-                        self._count(name, sort, place, field, time, name, counts=0)
+                        self._written(name, sort, place, field, time, name).first = time
 
-    def _count(
-        self, writer: str, sort: str, place: Place, field: str, time: str, user: str, counts: int = 1
-    ) -> None:
+    def _written(
+        self, writer: str, sort: str, place: Place, field: str, time: str, user: str
+    ) -> WrittenField:
         resource = place[0]
         written = self.found.get((writer, resource, field))
         if written is None:
             written = self.found[writer, resource, field] = WrittenField(
                 writer, sort, resource, field, last=time, user=user, object="/".join(filter(None, place))
             )
-        written.count += counts
-        written.first = time
+        return written
 
 
 def audit_pieces(journal: Journal, lines_max: int = COUPLING_LINES_MAX) -> Iterator[list[bytes]]:

@@ -12,7 +12,7 @@ Keys come in no order, and a tree of all of them would have a page written for n
 stretches of their numbers, one after the other: what is taken in touches the pages of the newest stretch, which are
 few, who asks looks through stretches from the newest back, and what the log no longer has goes by whole stretches.
 
-Made by `runtime/server/process.py`, started and closed with the server.
+Made by `runtime/server/serving.py`, started and closed with the server.
 >>>>>>> help-k
 """
 

@@ -123,11 +123,12 @@ class RemotePlaneDriver:
 
     def _carry_out(self, instructions: tuple[PlaneInstruction, ...]) -> None:
         records: list[Record] = []
+        decided: list[Record] = []
         self._acts.noticed(self.plane)
         for instruction in instructions:
             if isinstance(instruction, Record):
                 records.append(instruction)
-                self._acts.decided(instruction)
+                decided.append(instruction)
                 if self._tracer is not None:
                     self._tracer.decided(instruction)
                 continue
@@ -164,6 +165,8 @@ class RemotePlaneDriver:
                     assert_never(instruction)
         if records:
             self._record(records)
+        if decided:
+            self._acts.decided(decided)
 
     def _unfollow(self, resource: str) -> None:
         """Whatever still came of it would be ignored."""

@@ -159,11 +159,12 @@ class PlaneDriver:
 
     def _carry_out(self, instructions: tuple[PlaneInstruction, ...]) -> None:
         records: list[Note] = []
+        decided: list[Record] = []
         self._acts.noticed(self.plane)
         for instruction in instructions:
             if isinstance(instruction, Record):
                 records.append(Note(instruction.stream, instruction.body))
-                self._acts.decided(instruction)
+                decided.append(instruction)
                 if self._tracer is not None:
                     self._tracer.decided(instruction)
                 continue
@@ -189,6 +190,8 @@ class PlaneDriver:
                     assert_never(instruction)
         if records:
             self._host.note(tuple(records))
+        if decided:
+            self._acts.decided(decided)
 
     def _call(self, call: Call) -> None:
         user = self._users.get(call.controller)

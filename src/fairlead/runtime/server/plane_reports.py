@@ -26,6 +26,7 @@ from fairlead.control.instructions import DECISIONS, TURNS
 from fairlead.core import codec
 from fairlead.core.errors import BadRequest, TooManyRequests, Unavailable
 from fairlead.core.kept import BoundedDict
+from fairlead.core.times import parse_time
 from fairlead.explain.asking import Asking
 from fairlead.explain.index import DecisionIndex, log_key
 from fairlead.explain.plane_told import PlaneTold
@@ -110,6 +111,7 @@ class PlaneReports:
         self._told: BoundedDict[str, PlaneTold] = BoundedDict(PLANES_HEARD_MAX)
         self._queues: BoundedDict[str, tuple[float, msgspec.Raw]] = BoundedDict(PLANES_HEARD_MAX)
         self._injected: BoundedDict[str, tuple[str, dict[str, int]]] = BoundedDict(PLANES_HEARD_MAX)
+        self.begins: Callable[[str, float], None] = lambda identity, at: None  # a plane of this name does
         self.chaos: Callable[[], dict[str, Any] | None] = lambda: None  # the experiment that runs
         self._have: BoundedDict[str, int] = BoundedDict(PLANES_HEARD_MAX)
         self._busy: set[str] = set()
@@ -206,6 +208,9 @@ class PlaneReports:
                 done(Unavailable(f"the lines are not kept: {outcome.message}"))
                 return
             self._have.keep(sent.log, last)
+            for body in (bytes(record) for stream, record in new if stream == DECISIONS):
+                if b'"term":' in body and "term" in (opened := codec.decode(body)):
+                    self.begins(opened["identity"], parse_time(opened["time"]))
             done(self._reply(last))
 
         self._submit(Transaction(notes=tuple(notes)), committed)

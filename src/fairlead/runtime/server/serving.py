@@ -48,6 +48,7 @@ from fairlead.runtime.server.listening import listen, server_tls
 from fairlead.runtime.server.local_agents import LocalAgent
 from fairlead.runtime.server.local_nodes import LocalNodes
 from fairlead.runtime.server.log_budget import LogBudget
+from fairlead.runtime.server.lost_counts import LostCounts
 from fairlead.runtime.server.monitoring import Monitoring
 from fairlead.runtime.server.mounting import mount_documents
 from fairlead.runtime.server.node_connections import NodeConnections
@@ -183,6 +184,8 @@ class Server:
         self._in_background(follow_wall_clock(self._clock, self._planes.stepped))
         self._reports = PlaneReports(self._journal, self._index, self._answering, driver.submit, self._clock)
         self._reports.chaos, chaos.elsewhere = chaos.running, self._reports.injected
+        lost = LostCounts(self._journal, self._index, self._answering, driver.note)
+        self._reports.begins = lost.begins
         self._sources = Sources(
             self.store,
             self._journal,
@@ -192,6 +195,7 @@ class Server:
             self._reports.leading,
         )
         self._in_background(RecordCounts(host, self._sources).run())
+        lost.begins(self._planes.plane.leadership.identity, self._clock())
         self._planes.start()
         self._monitoring.start()
         self._in_background(self._monitoring.run())

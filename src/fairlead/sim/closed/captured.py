@@ -9,9 +9,10 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from fairlead.control.instructions import DELIVERIES
+from fairlead.control.instructions import DECISIONS, DELIVERIES
 from fairlead.control.leadership import FENCE, LEASE, NAMESPACE
 from fairlead.core import codec
+from fairlead.core.times import parse_time
 from fairlead.model.key import Key
 from fairlead.model.views import LEASES
 from fairlead.replay.artifact import Artifact, RecordedChange
@@ -26,6 +27,16 @@ def tape_of(artifact: Artifact) -> Iterator[TapeItem]:
     for line in artifact.lines:
         if line.stream == DELIVERIES:
             yield from items_of(bytes(line.body))
+
+
+def flags_of(artifact: Artifact, identity: str, began: float) -> frozenset[str]:
+    """What a plane that was started then ran, by the line that opened its first term; nothing if it never led."""
+    for line in artifact.lines:
+        if line.stream == DECISIONS and b'"term":' in bytes(line.body):
+            told = codec.decode(bytes(line.body))
+            if told.get("identity") == identity and parse_time(told["time"]) >= began:
+                return frozenset(each.partition("=")[0] for each in told["flags"])
+    return frozenset()
 
 
 def beginning_of(artifact: Artifact, revision: int) -> tuple[dict[Key, Entry], list[RecordedChange]]:

@@ -52,6 +52,7 @@ from fairlead.sim.closed.captured import (
     OWN,
     beginning_of,
     differing_field,
+    flags_of,
     named,
     revisions_of_planes,
     tape_of,
@@ -179,7 +180,13 @@ class _Player:
         """A new one, that knows nothing. What a former one had under way is nobody's."""
         self.found.starts += 1
         deciders = self._parts["deciders"]()
-        self._plane = self._parts["plane"](identity, deciders, self._parts["scheduler"])
+        flags = flags_of(self._artifact, identity, self._now)
+        if flags:  # a server may run without a scheduler and most of its controllers, or without hollow nodes
+            deciders = tuple(each for each in deciders if f"controller/{each.name}" in flags)
+        schedules = not flags or "scheduler" in flags
+        self._plane = self._parts["plane"](
+            identity, deciders, self._parts["scheduler"] if schedules else None
+        )
         self._plane.version = self._artifact.head.fairlead
         self._positions, self._asked, self._late, self._numbers, self._outcomes = {}, {}, {}, {}, {}
 
