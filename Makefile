@@ -66,6 +66,8 @@ soak: dev ## the long versions of what `make test` samples; go on where they wer
 	$(BIN)/python -m bench.soak $(ARGS)
 	$(BIN)/python -m bench.swarm $(ARGS)
 	$(BIN)/python -m bench.zoo $(ARGS)
+	$(BIN)/python -m bench.planning $(ARGS)
+	$(BIN)/python -m bench.shrinking $(ARGS)
 	FAIRLEAD_SOAK=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --timeout 3600
 
 bench: dev ## measure the API next to the raw store and etcd; prints JSON

@@ -2,8 +2,8 @@
 
 Run: .venv/bin/python -m bench.zoo [--tries 5] [--cpu 60] [--jobs J] [--seconds S]
 
-Every plant is hunted with the default search and with the uniform one; where the uniform one needs more than a few runs,
-with those that plan as well. Each hunt begins at seeds of its own, so that the median of several tries means something. In
+Every plant is hunted with the default search and with the uniform one; `planning.py` tries those that plan where the
+uniform one needs many runs, `shrinking.py` makes small what is found. Each hunt begins at seeds of its own, so that the median of several tries means something. In
 pieces (`pieces.py`): the file is written after every plant and mode, and a later run of the same sources goes on from it.
 When all is done, the table in docs/reference/zoo.md is written anew.
 """
@@ -18,7 +18,8 @@ import time
 from collections.abc import Iterator
 from functools import partial
 
-from bench.pieces import RESULTS, ROOT, Json, OutOfTimeError, Pieces, arguments, say
+from bench.pages import put_table
+from bench.pieces import RESULTS, Json, OutOfTimeError, Pieces, arguments, say
 
 from fairlead.runtime.forks import ForkDied, in_forks
 from fairlead.sim.generate.runner import runner_of
@@ -28,12 +29,8 @@ from fairlead.sim.worlds.roster import STANDARD
 from fairlead.sim.zoo import WORLD_OF, plant_names
 
 RESULT = RESULTS / "zoo.json"
-PAGE = ROOT / "docs" / "reference" / "zoo.md"
-PLANNING = ("planned", "lineage")
-MODES = (MIXED, UNIFORM, *PLANNING)
-EASY_RUNS = 20  # what the uniform search finds in so many needs no plan
+MODES = (MIXED, UNIFORM)
 TRIES, CPU_SECONDS, APART = 5, 60.0, 1_000_000
-_BEGIN, _END = "<!-- table -->", "<!-- end of table -->"
 
 
 def _hunt(name: str, mode: str, number: int, seconds: float) -> Iterator[Json]:
@@ -50,6 +47,17 @@ def _hunt(name: str, mode: str, number: int, seconds: float) -> Iterator[Json]:
     }
 
 
+def hunts_of(name: str, mode: str, tries: int, cpu: float, jobs: int) -> list[Json]:
+    """Side by side, each in a process of its own."""
+    tasks = [partial(_hunt, name, mode, number, cpu) for number in range(tries)]
+    found: list[Json] = []
+    for number, told in in_forks(tasks, jobs):
+        if isinstance(told, ForkDied):
+            sys.exit(f"try {number} of {name} by {mode} ended by {told.how}")
+        found.append(told)
+    return found
+
+
 class ZooTable:
     def __init__(self, options: argparse.Namespace) -> None:
         self._options = options
@@ -59,22 +67,13 @@ class ZooTable:
         told: Json = dict(self.pieces.told.get("hunts", {}))
         for mode in MODES:
             for name in plant_names():
-                if f"{name} {mode}" in told or (mode in PLANNING and _is_easy(told[f"{name} {UNIFORM}"])):
+                if f"{name} {mode}" in told:
                     continue
-                self.pieces.check_time(self._options.cpu)
-                told[f"{name} {mode}"] = self._tries(name, mode)
+                options = self._options
+                self.pieces.check_time(options.cpu)
+                told[f"{name} {mode}"] = hunts_of(name, mode, options.tries, options.cpu, options.jobs)
                 self.pieces.write({"hunts": told})
-                say(f"{name} {mode}: {_cell(told[f'{name} {mode}'])}")
-
-    def _tries(self, name: str, mode: str) -> list[Json]:
-        options = self._options
-        tasks = [partial(_hunt, name, mode, number, options.cpu) for number in range(options.tries)]
-        found: list[Json] = []
-        for number, told in in_forks(tasks, options.jobs):
-            if isinstance(told, ForkDied):
-                sys.exit(f"try {number} of {name} by {mode} ended by {told.how}")
-            found.append(told)
-        return found
+                say(f"{name} {mode}: {cell(told[f'{name} {mode}'])}")
 
     def missed(self) -> list[str]:
         """Plants that the default search did not find in most tries."""
@@ -94,40 +93,26 @@ class ZooTable:
         for name in plant_names():
             tries = [hunts.get(f"{name} {mode}", []) for mode in MODES]
             told = sorted({each["invariant"] for hunt in tries for each in hunt if each["invariant"]})
-            cells = " | ".join(map(_cell, tries))
+            cells = " | ".join(map(cell, tries))
             lines.append(
                 f"| `{name}` | {WORLD_OF.get(name, STANDARD)} | {', '.join(told) or 'none'} | {cells} |"
             )
-        before, _, rest = PAGE.read_text(encoding="utf-8").partition(_BEGIN)
-        after = rest.partition(_END)[2]
-        text = "\n".join((*lines, "", *map(self._sentence, PLANNING)))
-        PAGE.write_text(f"{before}{_BEGIN}\n{text}\n{_END}{after}", encoding="utf-8")
-
-    def _sentence(self, mode: str) -> str:
-        hunts = self.pieces.told["hunts"]
-        hard = [name for name in plant_names() if f"{name} {mode}" in hunts]
-        fewer = [_runs(hunts[f"{name} {UNIFORM}"]) / _runs(hunts[f"{name} {mode}"]) for name in hard]
-        mean = statistics.geometric_mean(fewer) if fewer else 1.0
-        return f"- `{mode}` needed {mean:.1f} times fewer runs than `{UNIFORM}` over these {len(hard)} plants (geometric mean)."
+        put_table("hunts", lines)
 
 
-def _runs(tries: list[Json]) -> float:
+def runs_of(tries: list[Json]) -> float:
     """By the median of all tries; of one that found nothing, as many as it made."""
     return statistics.median(each["runs"] for each in tries)
 
 
-def _is_easy(tries: list[Json]) -> bool:
-    return _runs(tries) <= EASY_RUNS
-
-
-def _cell(tries: list[Json]) -> str:
+def cell(tries: list[Json]) -> str:
     """Seconds and runs by the median; how many found it, if not all."""
     if not tries:
         return ""
     found = sum(each["found"] for each in tries)
     seconds = statistics.median(each["cpu_seconds"] for each in tries)
     short = f" ({found} of {len(tries)})" if found < len(tries) else ""
-    return f"{seconds:.1f} s, {_runs(tries):g}{short}"
+    return f"{seconds:.1f} s, {runs_of(tries):g}{short}"
 
 
 def main() -> int:

@@ -30,7 +30,7 @@ class Faults:
     # Per append of the journal.
     sync_slow: float = 0.0
     sync_failed: float = 0.0
-    # Per list and per delivery of a watch.
+    # Per list, per delivery of a watch, and per connection of either.
     list_lost: float = 0.0
     list_stale: float = 0.0
     list_reordered: float = 0.0
@@ -38,6 +38,7 @@ class Faults:
     watch_broken: float = 0.0
     watch_expired: float = 0.0
     watch_repeated: float = 0.0
+    older_server: float = 0.0
     # Every few seconds one incident may begin; weights of which.
     incident: float = 0.0
     incidents: tuple[tuple[str, int], ...] = field(
@@ -129,6 +130,10 @@ MEANING: dict[str, tuple[str, str]] = {
     "watch_broken": ("a delivery of a watch", "the connection breaks; the mirror goes on from where it was"),
     "watch_expired": ("a delivery of a watch", "410 for this kind alone; the mirror lists again"),
     "watch_repeated": ("a delivery of a watch", "what was delivered before comes once more"),
+    "older_server": (
+        "a list or watch of a mirror",
+        "is made to a second API server that is up to 15 s behind: it shows what that one knows, as it learns of it",
+    ),
     "clock_skew": (
         "a start of a process",
         "its clock is wrong by up to half a minute, of an agent by a minute",

@@ -3,7 +3,9 @@
 A watch delivers what its subscription has, later when it lags; it may repeat what it brought, break (the mirror goes on
 from its revision) or expire (410). A list may be lost, come in another order, or be that of a replica which lags: the
 state of some seconds ago, with its revision. A mirror refuses one that is older than its copy, and follows a first one
-from there (`cache/mirror.py`).
+from there (`cache/mirror.py`). Either may be made to a second server that is behind (`older_server.py`): a list shows
+what that one knows, a watch brings what it learns, and one that asks to go on from what it does not know yet is
+refused.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from dataclasses import dataclass, field
 from fairlead.cache import events as mirrored
 from fairlead.sim.calls import DELAYS_MS, CallLink
 from fairlead.sim.chance import Chance, FaultStream, Stream
+from fairlead.sim.older_server import LOOK_AGAIN_MS
 from fairlead.sim.processes.server import SimulatedServer
 from fairlead.sim.time import Timeline
 from fairlead.store.contract import CommittedChange, Compacted, Entry, FutureRevision
@@ -28,6 +31,7 @@ _STALE_MS_MAX = 20_000
 
 Tell = Callable[..., None]  # one or several mirrored.Event: what arrives together
 Clock = Callable[[], float]
+_Changes = list[CommittedChange]
 _Chances = tuple[Stream, FaultStream, Stream, FaultStream, FaultStream, FaultStream]  # of a watch
 
 
@@ -44,7 +48,8 @@ class _Follow:
     repeats: FaultStream
     is_due: bool = False
     is_held: bool = False
-    delivered: list[CommittedChange] = field(default_factory=list)  # the last few
+    unknown: _Changes = field(default_factory=list)  # what the server that is behind has yet to learn
+    delivered: _Changes = field(default_factory=list)  # the last few
 
 
 class Link(CallLink):
@@ -59,6 +64,8 @@ class Link(CallLink):
         # By resource, since they are asked for again and again.
         self._of_lists: dict[str, tuple[Stream, FaultStream, FaultStream, FaultStream]] = {}
         self._of_watches: dict[str, tuple[Stream, _Chances]] = {}
+        # By resource, whether it is listed and watched through the server that is behind.
+        self._elsewhere: dict[str, bool] = {}
         self.expired = 0
 
     def list(self, resource: str, attempt: int, tell: Tell, clock: Clock) -> None:
@@ -80,6 +87,8 @@ class Link(CallLink):
     def _listed(self, resource: str) -> tuple[tuple[Entry, ...], int]:
         _, _, stale, reordered = self._list_chances(resource)
         since = self._timeline.ms
+        if self._connects_elsewhere(resource):
+            since = min(since, self._server.older.knows_until())
         if stale.happens(self.faults.list_stale):
             since -= 500 + self._chance.stream("list.stale", stale.actor).choose(_STALE_MS_MAX)
         revision = self._server.revision_at(since, resource)
@@ -125,6 +134,9 @@ class Link(CallLink):
         server = self._server
         if not server.up or self._timeline.ms < self._unheard_until(resource):
             self._timeline.after(1000, lambda: tell(mirrored.Broke("no connection", clock(), attempt)))
+            return
+        if self._connects_elsewhere(resource) and since > self._known_elsewhere(resource):
+            self._timeline.after(1000, lambda: tell(mirrored.Broke("not known here yet", clock(), attempt)))
             return
         try:
             subscription = self._subscribe(resource, since)
@@ -177,6 +189,8 @@ class Link(CallLink):
         except Compacted:
             self._end(subscription, follow, mirrored.Expired(follow.clock(), follow.attempt))
             return
+        if self._elsewhere.get(subscription.resource) or follow.unknown:
+            changes = self._learnt(subscription, follow, changes)
         now = follow.clock()
         if follow.repeats.happens(self.faults.watch_repeated):
             changes = [*follow.delivered, *changes]
@@ -187,6 +201,27 @@ class Link(CallLink):
             self._end(subscription, follow, mirrored.Broke("the watch was cut", now, follow.attempt))
         elif subscription.ready:
             self.wake(subscription)
+        elif follow.unknown and not follow.is_due:
+            follow.is_due = True
+            self._timeline.after(LOOK_AGAIN_MS, self._deliver, subscription)
+
+    def _connects_elsewhere(self, resource: str) -> bool:
+        """To which of two servers a list or a watch goes."""
+        found = self._chance.faults("older_server", f"{self.name} {resource}")
+        self._elsewhere[resource] = found.happens(self.faults.older_server)
+        return self._elsewhere[resource]
+
+    def _known_elsewhere(self, resource: str) -> int:
+        return self._server.revision_at(self._server.older.knows_until(), resource)
+
+    def _learnt(self, subscription: Subscription, follow: _Follow, changes: _Changes) -> _Changes:
+        """What the server at the other end knows of these; the rest comes when it does."""
+        changes = [*follow.unknown, *changes]
+        known = changes[-1].entry.revision if changes else 0
+        if self._elsewhere.get(subscription.resource):
+            known = self._known_elsewhere(subscription.resource)
+        follow.unknown = [each for each in changes if each.entry.revision > known]
+        return [each for each in changes if each.entry.revision <= known]
 
     def ask_progress(self, resource: str) -> None:
         """How far its watch is; only one that has nothing left to deliver can tell."""
@@ -201,7 +236,11 @@ class Link(CallLink):
         for subscription, follow in list(self._follows.items()):
             if self._timeline.ms < self._unheard_until(subscription.resource):
                 continue
+            if follow.unknown:
+                continue  # there is something left to deliver, once the server knows of it
             if subscription.resource in asked and (revision := self._server.hub.progress(subscription)):
+                if self._elsewhere.get(subscription.resource):
+                    revision = min(revision, self._known_elsewhere(subscription.resource))
                 follow.tell(mirrored.Marked(revision, follow.clock(), follow.attempt))
 
     def expire(self, resource: str) -> None:
@@ -237,6 +276,7 @@ class Link(CallLink):
         now = self._timeline.ms
         self.cut_until, self.deaf_until = min(self.cut_until, now), min(self.deaf_until, now)
         self.stalled.clear()
+        self._elsewhere.clear()
         for subscription, follow in self._follows.items():
             if follow.is_held:  # its delivery was put off until the end of a fault that has ended now
                 self._timeline.after(1, self._deliver, subscription)

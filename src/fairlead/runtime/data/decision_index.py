@@ -5,15 +5,11 @@ or of another store, it is made anew; nothing is lost with it, and no backup has
 is made in memory. Asked, it first takes in what the logs have by then. It keeps digests of keys, 8 bytes each: a line
 may be named for another's key once in a very long time (`explain/index.py` says who looks).
 
-<<<<<<< HEAD
-Made by `runtime/server/serving.py`, started and closed with the server.
-=======
 Keys come in no order, and a tree of all of them would have a page written for nearly each one. So lines are indexed in
 stretches of their numbers, one after the other: what is taken in touches the pages of the newest stretch, which are
 few, who asks looks through stretches from the newest back, and what the log no longer has goes by whole stretches.
 
 Made by `runtime/server/serving.py`, started and closed with the server.
->>>>>>> help-k
 """
 
 from __future__ import annotations

@@ -29,6 +29,7 @@ from fairlead.sim.chance import Chance
 from fairlead.sim.digest import Digest
 from fairlead.sim.faults import Faults
 from fairlead.sim.memory import Memory
+from fairlead.sim.older_server import OlderServer
 from fairlead.sim.processes.disk import SimulatedDisk
 from fairlead.sim.time import Timeline
 from fairlead.sim.violation import Violation
@@ -115,6 +116,7 @@ class SimulatedServer:
         self._skews = chance.faults("server_clock_skew")
         self._skew = chance.details("server.skew", self._skews)
         self._skew_ms = 0
+        self.older = OlderServer(timeline, chance)  # beside it, for who is connected to that one
         self._digest = digest
         self._witness = witness
         self._make_api = api

@@ -1,23 +1,25 @@
 """Lineage-driven search: from what made a good outcome happen to the smallest sets of faults that would prevent it.
 
-A run without faults is asked backwards: for each object, which calls and deliveries led to its last change? Each of
-them is something whose loss might prevent that change, and is taken away: one in each stretch of the run at a time. If
-the plane found another way, the new run is asked in the same manner, and what that way rests on is taken away as well,
-up to `rounds_max` times; every third attempt goes on from a run that did. Messages near the outcome are tried first,
-outcomes by turns, and the worst that can happen to a message before the rest.
+A run without faults is asked backwards (`support.py`): for each object, which calls and deliveries led to its last
+change? Each of them is something whose loss might prevent that change, and is taken away: one in each stretch of the
+run at a time. That a write was made becomes known in two ways, by its answer and by a watch, and only the loss of both
+hides it: so both go. If the plane found another way, the new run is asked in the same manner, and what that way rests
+on is taken away as well, up to `rounds_max` times; every third attempt goes on from a run that did. Messages of kinds
+that were not tried yet come first, then those near the outcome, outcomes by turns, and the worst that can happen to a
+message before the rest. On each run a few attempts are made, the most promising and some that none was made of yet,
+then the run of another seed is asked: the same loss does no harm at one moment, and much at another.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
-from itertools import count, zip_longest
+from collections.abc import Iterator
+from itertools import zip_longest
 
-from fairlead.model.views import LEASES
-from fairlead.sim.chance import ChoiceName, FaultPlace
+from fairlead.sim.chance import ChoiceName
 from fairlead.sim.search.contract import Plays, SearchAttempt, unlikely
-from fairlead.sim.search.points import FaultPoint, Forced, clean_run, point_at, single_faults
-from fairlead.sim.trail import Trail, TrailStep
+from fairlead.sim.search.points import FaultPoint, Forced, clean_run, single_faults
+from fairlead.sim.search.support import Lineage
 from fairlead.sim.world import Run
 
 _WAITING_MAX = 4_000
@@ -25,8 +27,8 @@ _RUNS = 64
 _STRETCHES = 4
 _FURTHER = 2  # attempts that go on from one that passed
 _FURTHER_EVERY = 3
-_NO_OUTCOMES = (LEASES.name, "events", "events.events.k8s.io")
-_DELIVERIES = ("watch_lag", "watch_broken")
+_PROMISING, _OTHERS = 8, 8  # attempts on one run
+_DONE_UNHEARD = ("reply lost", "request late", "crash after the write")
 
 Cut = tuple[str, Forced]
 
@@ -40,7 +42,7 @@ class LineageSearch:
         self._first: deque[SearchAttempt] = deque()
         self._further: deque[SearchAttempt] = deque()
         self._rounds: dict[Forced, int] = {}
-        self._proposed = 0
+        self._proposed = self._asked = 0
 
     def propose(self) -> SearchAttempt | None:
         self._proposed += 1
@@ -52,8 +54,11 @@ class LineageSearch:
             run, _ = clean_run(self._runner, self._seed)
             self._rounds.clear()
             self._first.append(self._attempt(self._seed, (), "no fault"))
-            self._first.extend(self._cutting(self._seed, (), "", run))
+            cutting = self._cutting(self._seed, (), "", run)
+            rest = _PROMISING + self._asked * _OTHERS
+            self._first.extend((*cutting[:_PROMISING], *cutting[rest : rest + _OTHERS]))
             self._seed += 1
+            self._asked += 1
         return self._first.popleft()
 
     def learn(self, attempt: SearchAttempt, run: Run) -> None:
@@ -83,68 +88,26 @@ class LineageSearch:
 
 
 def _stretches(run: Run, taken: set[ChoiceName]) -> list[list[Cut]]:
-    points = [each for each in supports(run) if each.name not in taken]
+    """By stretch what to take away, in the order of how soon."""
+    lineage = Lineage(run)
+    points = [each for each in lineage.supports() if each.name not in taken]
     end = 1 + max((each.position for each in points), default=0)
-    found: list[list[Cut]] = [[] for _ in range(_STRETCHES)]
-    for worst in count():
-        left = [each for each in points if worst < len(single_faults(each))]
-        if not left:
-            return found
-        for point in left:
-            word, choices = single_faults(point)[worst]
-            stretch = found[point.position * _STRETCHES // end]
-            stretch.append((f"{word}: {point.actor} {point.nth}", choices))
-    return found
+    found: list[list[tuple[int, Cut]]] = [[] for _ in range(_STRETCHES)]
+    kinds: set[tuple[int, str, str]] = set()
+    for point in points:
+        stretch = point.position * _STRETCHES // end
+        kind = (stretch, point.label, point.what)
+        later = 2 if point.tells else int(kind in kinds) + int(point.reports)
+        kinds.add(kind)
+        found[stretch] += [(later + worst, cut) for worst, cut in enumerate(_cuts(point, lineage))]
+    return [[cut for _, cut in sorted(each, key=lambda ranked: ranked[0])] for each in found]
 
 
-def supports(run: Run) -> Iterator[FaultPoint]:
-    """The messages that last changes rest on: nearest first, outcomes by turns, each once."""
-    if run.trail is None:
-        return
-    messages = _Messages(run.trail, run.chance.places or ())
-    chains = [list(messages.behind(number)) for number in _outcomes(run.trail)]
-    seen: set[ChoiceName] = set()
-    for depth in range(max(map(len, chains), default=0)):
-        for chain in chains:
-            if depth < len(chain) and chain[depth].name not in seen:
-                seen.add(chain[depth].name)
-                yield chain[depth]
-
-
-def _outcomes(trail: Trail) -> list[int]:
-    """The steps of the last change of each object, but for leases, which never rest, and Events, which only tell."""
-    last: dict[str, int] = {}
-    for step in trail:
-        if step.kind == "calm":
-            break
-        if step.kind == "committed":
-            key = step.text.partition(" ")[2].rpartition(" by ")[0]
-            if key.partition("/")[0] not in _NO_OUTCOMES:
-                last[key] = step.number
-    return sorted(last.values(), reverse=True)
-
-
-class _Messages:
-    """By step, where a fault could have stopped it. A place is noted with the step before it, which is the call that is
-    about to leave; of a delivery that is what there is to deliver, so that it is found with who is told."""
-
-    def __init__(self, trail: Trail, places: Sequence[FaultPlace]) -> None:
-        self._trail = trail
-        self._at: dict[int, list[FaultPoint]] = {}
-        self._delivering: dict[tuple[int, str], list[FaultPoint]] = {}
-        for place in places:
-            if place.label in _DELIVERIES:
-                self._delivering.setdefault((place.step, place.actor), []).append(point_at(place, place.step))
-            else:
-                self._at.setdefault(place.step, []).append(point_at(place, place.step))
-
-    def behind(self, number: int) -> Iterator[FaultPoint]:
-        """The nearest first."""
-        for step in reversed(self._trail.chain(number)):
-            yield from self._at.get(step.number, ())
-            yield from self._of_delivery(step)
-
-    def _of_delivery(self, step: TrailStep) -> Iterator[FaultPoint]:
-        resource, _, rest = step.text.removeprefix("is told ").partition(" ")
-        if rest.startswith("Framed"):
-            yield from self._delivering.get((step.cause, f"{step.actor} {resource}"), ())
+def _cuts(point: FaultPoint, lineage: Lineage) -> Iterator[Cut]:
+    """The worst first. Whoever made a write that is done must not see it either; if it dies, those who come next."""
+    for word, choices in single_faults(point):
+        if word in _DONE_UNHEARD and (ways := lineage.other_ways(point, own=point.label == "call")):
+            lags = tuple(choice for way in ways for choice in single_faults(way)[0][1])
+            yield f"{word}, unseen: {point.actor} {point.nth}", (*choices, *lags)
+    for word, choices in single_faults(point):
+        yield f"{word}: {point.actor} {point.nth}", choices

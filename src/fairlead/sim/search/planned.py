@@ -15,7 +15,7 @@ all, then the run of another seed is planned on.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count, cycle, islice
 
 from fairlead.sim.chance import Bend, ChoiceName
@@ -27,7 +27,7 @@ _RUNS = 64  # clean runs to plan on, one after the other
 _ATTEMPTS_MAX = 48  # that are planned on one of them
 _STRETCHES = 4
 _PLANE = "plane-"
-_TELLING = ("events", "leases", "leadership update")  # what only tells, and what never rests: tried last
+_FOR_A_WHILE = 3  # deliveries: a write that is under way for long is brought by a later one
 
 Plan = tuple[str, Forced]
 Pattern = Callable[[list[FaultPoint], Sequence[FaultPoint]], Iterator[Plan]]
@@ -102,11 +102,7 @@ def _late_views(points: Sequence[FaultPoint]) -> Iterator[Plan]:
     """Of planes, a kind at a time: those of which most is told first."""
     views: dict[str, list[FaultPoint]] = {}
     for each in points:
-        if (
-            each.label == "watch_lag"
-            and each.process.startswith(_PLANE)
-            and not each.what.startswith(_TELLING)
-        ):
+        if each.label == "watch_lag" and each.process.startswith(_PLANE) and not each.tells:
             views.setdefault(each.what, []).append(each)
     for what, found in sorted(views.items(), key=lambda view: -len(view[1])):
         yield f"{what} late", tuple(choice for each in found for choice in single_faults(each)[0][1])
@@ -134,8 +130,8 @@ def _of_every_plane(name: ChoiceName, planes: Sequence[str]) -> Iterator[ChoiceN
 def by_turns(points: list[FaultPoint]) -> Iterator[FaultPoint]:
     """The first of each kind, then the others, so that what comes one after the other is far apart; what only tells
     comes last."""
-    telling = [each for each in points if each.what.startswith(_TELLING)]
-    acting = [each for each in points if not each.what.startswith(_TELLING)]
+    telling = [each for each in points if each.tells]
+    acting = [each for each in points if not each.tells]
     for group in (acting, telling):
         first = {f"{each.label} {each.what}": each for each in reversed(group)}
         yield from first.values()
@@ -171,7 +167,7 @@ def _unheard(here: list[FaultPoint], points: Sequence[FaultPoint]) -> Iterator[P
         faults = single_faults(write)
         told, forced = faults[which % len(faults)]
         unseen = _views(write, points, own=True)
-        yield _together(f"{told}: {write.actor} {write.nth}", forced, unseen[:1])
+        yield _together(f"{told}: {write.actor} {write.nth}", forced, unseen)
 
 
 def _frozen(here: list[FaultPoint], points: Sequence[FaultPoint]) -> Iterator[Plan]:
@@ -210,21 +206,26 @@ def _incidents(here: list[FaultPoint], points: Sequence[FaultPoint]) -> Iterator
 
 
 def _views(write: FaultPoint, points: Sequence[FaultPoint], own: bool) -> list[FaultPoint]:
-    """The next deliveries of what this write changes: to who made it, or to the others."""
+    """The next deliveries of what this write changes: to who made it, or to another, for a while."""
     resource = write.what.rpartition(" ")[2].partition("/")[0]
-    return [
-        each
-        for each in points[write.position :]
-        if each.label == "watch_lag"
-        and each.what.partition(".")[0] == resource
-        and (each.process == write.process) is own
-    ]
+    first = next(
+        (
+            each
+            for each in points[write.position :]
+            if each.label == "watch_lag"
+            and each.what.partition(".")[0] == resource
+            and (each.process == write.process) is own
+        ),
+        None,
+    )
+    return [replace(first, nth=first.nth + more) for more in range(_FOR_A_WHILE)] if first else []
 
 
 def _together(told: str, forced: Forced, frozen: Sequence[FaultPoint]) -> Plan:
     words = [told] if told else []
+    if frozen:
+        words.append(f"view frozen: {frozen[0].actor} {frozen[0].nth}")
     for view in frozen:
-        words.append(f"view frozen: {view.actor} {view.nth}")
         forced = (*forced, *single_faults(view)[0][1])
     return "; ".join(words), forced
 

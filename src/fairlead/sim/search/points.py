@@ -16,6 +16,10 @@ from fairlead.sim.search.contract import Plays, unlikely
 from fairlead.sim.world import Run
 
 Forced = tuple[tuple[ChoiceName, int], ...]
+_TELLING, _RENEWING = (
+    ("events", "leases", "leadership update", "leadership get"),
+    ("update leases", "patch leases", " events"),
+)
 _OF_WRITES = ("call", "crash_at_write", "crash_after_write")
 _LAG_MAX, _LATE_MAX = 11_999, 4_999  # milliseconds: as late as `network.py` lets them be
 # What can become of a write, the worst first.
@@ -52,6 +56,16 @@ class FaultPoint:
     def what(self) -> str:
         """The kind of place: the actor without its process."""
         return self.actor.partition(" ")[2]
+
+    @property
+    def tells(self) -> bool:
+        """About what only tells, or what never rests: tried last."""
+        return self.what.startswith(_TELLING) or self.what.endswith(_RENEWING)
+
+    @property
+    def reports(self) -> bool:
+        """A write that says how things are, where others change them: tried after those."""
+        return self.what.endswith("/status")
 
     @property
     def writes(self) -> bool:

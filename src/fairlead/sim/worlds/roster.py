@@ -51,6 +51,7 @@ from fairlead.sim.worlds import (
     together,
     twins,
     two_seats,
+    two_servers,
 )
 
 STANDARD = "std20"
@@ -99,4 +100,5 @@ WORLDS: dict[str, tuple[Callable[[], Scenario], Faults]] = {
     "together": (together.scenario, together.FAULTS),
     "twins": (twins.scenario, twins.FAULTS),
     "two-seats": (two_seats.scenario, two_seats.FAULTS),
+    "two-servers": (two_servers.scenario, two_servers.FAULTS),
 }

@@ -267,5 +267,12 @@ SPECIMENS: tuple[Specimen, ...] = (
     Specimen(
         "step_noted_apart", 0, "runbooks", ("runs-keep-their-word", *_UNFINISHED), "notes apart what it does"
     ),
+    Specimen(
+        "begins_anew_elsewhere",
+        0,
+        "two-servers",
+        ("mirrors-go-on",),
+        "reads an older state after a newer one",
+    ),
     Specimen("run_overwritten", 0, "runbooks", ("runs-keep-their-word",), "writes what it once read"),
 )
