@@ -303,6 +303,20 @@ def a_pod_collected_while_its_owner_is_there(story: Story) -> None:
     story.commit("pods", pod("web-1"), "garbage-collector of plane-0-1", gone=True)
 
 
+def a_pod_collected_after_its_owner_waits_for_others_than_its_dependents(story: Story) -> None:
+    """Found in a small world: a definition that was deleted in the foreground, with a role that does not hold it up."""
+    leads(story, "plane-0-1")
+    for finalizers in (["foregroundDeletion", "a.b/c"], ["a.b/c"]):
+        going = replicaset(1, deletionTimestamp="2027-01-15T00:00:00Z", finalizers=finalizers)
+        story.commit("replicasets.apps", going)
+        story.commit("pods", pod("web-1"))
+    story.commit("pods", pod("web-1"), "garbage-collector of plane-0-1", gone=True)
+
+
+def test_what_was_to_go_with_its_owner_may_go_while_that_waits_for_others() -> None:
+    a_pod_collected_after_its_owner_waits_for_others_than_its_dependents(Story())
+
+
 VIOLATIONS = [
     ("collected-justly", a_pod_collected_while_its_owner_is_there),
     ("live-children", one_pod_too_many),

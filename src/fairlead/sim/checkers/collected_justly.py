@@ -3,8 +3,9 @@
 No owner comes back, so none can have been overlooked.
 
 Judged at the revision of the deletion, by the owners' uids. An owner that is there counts also while it is being
-deleted, unless it waits for its dependents (deleted in the foreground). What it owned when it was deleted without its
-dependents is not garbage. What others delete is their own affair.
+deleted, unless it was to go after its dependents (deleted in the foreground): also once it waits for others than those,
+since no deletion is undone, and what does not hold it up may go after that. What it owned when it was deleted without
+its dependents is not garbage. What others delete is their own affair.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ class CollectedJustly:
     name = "collected-justly"
 
     def __init__(self) -> None:
-        self._there: dict[str, bool] = {}  # uids of all objects; whether it goes and waits for its dependents
+        self._there: dict[str, bool] = {}  # uids of all objects; whether it goes with its dependents
         self._owned: dict[str, dict[str, None]] = {}  # uids of owners, and of what names them
         self._freed: dict[str, dict[str, None]] = {}  # the same, as of their deletion without dependents
 
@@ -49,7 +50,8 @@ class CollectedJustly:
             self._there.pop(meta.uid, None)
             self._owned.pop(meta.uid, None)
         else:
-            self._there[meta.uid] = bool(meta.deletion_timestamp) and FOREGROUND in meta.finalizers
+            waits = bool(meta.deletion_timestamp) and FOREGROUND in meta.finalizers
+            self._there[meta.uid] = waits or self._there.get(meta.uid, False)
 
     def quiesced(self, objects: CommittedObjects, seconds: float) -> None:
         """What is left over is for `no-orphan` to find."""
