@@ -14,7 +14,7 @@ import msgspec
 
 from fairlead.api.objects import tree
 from fairlead.ledger import quota as ledger
-from fairlead.ledger.cohort import Cohort, Member
+from fairlead.ledger.cohort import Cohort, CohortMember
 from fairlead.ledger.pod_needs import Usage, add, exact, placed_usage
 from fairlead.model.key import Key
 from fairlead.model.kind import Json
@@ -79,10 +79,10 @@ def decode_labels(data: bytes) -> dict[str, str]:
     return _metadata(data).metadata.labels
 
 
-def _member(read: Reader, key: Key, quota: Json, is_other: bool) -> Member:
+def _member(read: Reader, key: Key, quota: Json, is_other: bool) -> CohortMember:
     spec, used = quota["spec"], current_usage(read, quota, key.namespace)
     hard = exact(spec.get("hard") or {})
-    return Member(
+    return CohortMember(
         _name(key),
         hard,
         used,

@@ -21,7 +21,7 @@ LOANS_TOLD_MAX = 3
 Amounts = Mapping[str, int]
 
 
-class Member(NamedTuple):
+class CohortMember(NamedTuple):
     name: str  # NAMESPACE/NAME
     hard: Amounts
     used: Amounts
@@ -35,7 +35,7 @@ class Cohort(NamedTuple):
 
     name: str
     mine: str  # the member that is judged
-    members: tuple[Member, ...]
+    members: tuple[CohortMember, ...]
 
     def room(self, resource: str) -> int:
         return find_room(self.shares(resource), self.mine)

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from fairlead.core.quantity import NANO, Quantity, parse
 from fairlead.ledger import reservation as ledger
-from fairlead.ledger.cohort import Cohort, Member
+from fairlead.ledger.cohort import Cohort, CohortMember
 from fairlead.model.key import Key
 from fairlead.model.selectors import LabelMatcher, from_object
 from fairlead.model.views import PlacementQuota, Reservation, View
@@ -75,9 +75,9 @@ class Quota:
             return None
         return Cohort(self.spec.cohort, self._address, tuple(each._member() for each in self.lenders))
 
-    def _member(self) -> Member:
+    def _member(self) -> CohortMember:
         used = {name: self.used(name) for name in self.hard}
-        return Member(
+        return CohortMember(
             self._address, self.hard, used, self.spec.may_borrow or {}, self.spec.may_lend or {}, claimed={}
         )
 

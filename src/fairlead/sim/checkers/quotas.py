@@ -18,7 +18,7 @@ from fairlead.model.marks import QUOTA_GIVEN
 from fairlead.model.selectors import matches_label_selector
 from fairlead.model.views import NODES, PLACEMENT_QUOTAS, PODS, RESOURCE_QUOTAS
 from fairlead.sim.checkers.cohorts import describe_overlent, members_of, most_allowed
-from fairlead.sim.checkers.contract import CommittedObjects, Sight
+from fairlead.sim.checkers.contract import CommittedObjects, SeenChange
 from fairlead.sim.checkers.room import Amounts, Bound, add, describe_excess, parse_amounts
 from fairlead.sim.violation import Violation
 
@@ -49,7 +49,7 @@ class QuotaKept:
             Key, tuple[float, Amounts]
         ] = {}  # quota -> when a pod last yielded, used until then
 
-    def saw(self, sight: Sight) -> None:
+    def saw(self, sight: SeenChange) -> None:
         key = sight.key
         if key.resource == PLACEMENT_QUOTAS.name:
             self._quota(sight)
@@ -61,7 +61,7 @@ class QuotaKept:
     def quiesced(self, objects: CommittedObjects, seconds: float) -> None:
         """Says nothing about rest."""
 
-    def _pod(self, sight: Sight) -> None:
+    def _pod(self, sight: SeenChange) -> None:
         key = sight.key
         quotas = [(at, quota) for at, quota in self._quotas.items() if at.namespace == key.namespace]
         if sight.after is None or keeps_quota(sight.after, BOUND):
@@ -80,7 +80,7 @@ class QuotaKept:
                 self._judge(at, self._used(at, quota), quota, key.name, excused)
                 self._judge_cohort(at, key, excused)
 
-    def _quota(self, sight: Sight) -> None:
+    def _quota(self, sight: SeenChange) -> None:
         if sight.after is None:
             self._quotas.pop(sight.key, None)
             return
@@ -133,7 +133,7 @@ class ResourceQuotaKept:
         self._yielded_at: dict[str, float] = {}  # namespace -> when one last handed its quota over
         self._leaving: set[Key] = set()
 
-    def saw(self, sight: Sight) -> None:
+    def saw(self, sight: SeenChange) -> None:
         key = sight.key
         if key.resource == RESOURCE_QUOTAS.name:
             limit = sight.after.spec.hard.get("pods") if sight.after is not None else None
@@ -144,7 +144,7 @@ class ResourceQuotaKept:
         elif key.resource == PODS.name:
             self._pod(sight)
 
-    def _pod(self, sight: Sight) -> None:
+    def _pod(self, sight: SeenChange) -> None:
         space, pod = sight.key.namespace, sight.after
         counted = self._counted.setdefault(space, set())
         counts = pod is not None and not pod.finished and keeps_quota(pod, "Created", BOUND)
@@ -164,7 +164,7 @@ class ResourceQuotaKept:
             self._yielded_at[space] = sight.seconds
         counted.discard(sight.key)
 
-    def _back(self, sight: Sight) -> None:
+    def _back(self, sight: SeenChange) -> None:
         staying = len(self._counted[sight.key.namespace] - self._leaving)
         for at, limit in self._limits.items():
             if at.namespace == sight.key.namespace and staying > limit:
