@@ -157,6 +157,7 @@ _STEPS = {
     "Priority": "the name of a class becomes a number",
     "PriorityDefault": "one class at most is the default",
     "DefaultTolerationSeconds": "lets a pod stay five minutes on a node that is not ready or out of reach",
+    "FinalizerRemoved": "tells by an Event what a finalizer guarded that a person removes",
     "LimitRanger": "default requests and limits, and bounds",
     "ServiceAddress": "an address and node ports that no other Service has; gives them back",
     "QuotaChange": "a new or changed quota is known to every write that is under way in its namespace",

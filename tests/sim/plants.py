@@ -21,7 +21,9 @@ from fairlead.control.leadership import Leadership
 from fairlead.control.plane import Plane
 from fairlead.decision.contract import Decision, Reading
 from fairlead.decision.decider import Decider
+from fairlead.ledger import override as ledger
 from fairlead.model.key import Key
+from fairlead.model.views import OVERRIDES
 from fairlead.port.driving import Woke
 from fairlead.sim.parts import Parts, Plant
 from fairlead.sim.zoo.wrapping import deciding, wrap
@@ -101,3 +103,17 @@ class _Endless(Leadership):
 
 def never_stops(parts: Parts) -> Parts:
     return {**parts, "plane": NeverStops}
+
+
+@deciding
+def _without_an_end(inner: Decider, view: Reading, key: Key, now: float) -> Decision:
+    """Decides as if it were still before the end of the first override that ends."""
+    ends = [ledger.end_of(each) - 1.0 for each in view.list(OVERRIDES)]
+    if not ends or now <= min(ends):
+        return inner.decide(view, key, now)
+    return structs.replace(inner.decide(view, key, min(ends)), again_at=0.0)
+
+
+def held_for_ever(parts: Parts) -> Parts:
+    """A Deployment that an override holds back stays so after its end."""
+    return wrap(parts, "deployment", _without_an_end)

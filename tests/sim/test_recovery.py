@@ -17,7 +17,7 @@ SOAK = bool(os.environ.get("FAIRLEAD_SOAK"))
 CAPACITY = "override-capacity"
 CONTROLLERS = (CAPACITY, "reservation", "scheduler") if SOAK else (CAPACITY,)
 KEPT = ["made", "Active", "Allocated"]
-ENDED = [*KEPT, "Released", "gone"]
+ENDED = [*KEPT, "Released", "Released", "gone"]  # its deletion begins, then its finalizer goes
 
 
 @pytest.fixture(scope="module")

@@ -85,7 +85,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     abort = add("abort", "end a run: what it made is undone, the last step first", _abort)
     abort.add_argument("name", metavar="RUN")
     abort.add_argument("--reason", metavar="TEXT", required=True, help="why; kept with the run")
-    check = add("check", "say which runbooks name kinds or fields that are gone", _check)
+    check = add("check", "say which runbooks name kinds, fields, commands or metrics that are gone", _check)
     check.add_argument("names", metavar="NAME", nargs="*", help="of runbooks (default: all)")
     check.add_argument("-f", "--filename", action="append", default=[], metavar="FILE", help="files instead")
     install = add("install", "create or replace the runbooks of files or directories", _install)
@@ -321,30 +321,20 @@ def _patch(client: ApiClient, path: str, found: Json, spec: Json) -> Json:
 
 
 def _check(client: ApiClient, options: argparse.Namespace) -> int:
-    """Each is written again, as a dry run: what the server would refuse now is stale."""
-    wrong = []
+    from fairlead.cli.runbook_check import stale
+
     if options.filename:
         books = list(_documents(options.filename))
     else:
         books = [_book(client, name) for name in options.names] or client.get(_BOOKS).get("items") or []
-    for book in books:
-        name = book["metadata"]["name"]
-        body = {
-            "apiVersion": book["apiVersion"],
-            "kind": "Runbook",
-            "metadata": {"name": name},
-            "spec": book["spec"],
-        }
-        try:
-            client.post(_BOOKS, {**body, "metadata": {"generateName": f"{name}-"}}, {"dryRun": "All"})
-        except ApiError as error:
-            wrong.append((name, str(error)))
+    wrong = stale(client, books)
     if options.output == "json":
         print_json([{"name": name, "message": message} for name, message in wrong])
     else:
         for name, message in wrong:
             print(f"{name}: {cell(message)}")
-        print(f"{len(books) - len(wrong)} of {len(books)} runbooks can be run")
+        sound = len(books) - len({name for name, _ in wrong})
+        print(f"{sound} of {len(books)} runbooks can be run")
     return 1 if wrong else 0
 
 

@@ -18,6 +18,7 @@ PEOPLE = "people"
 _NONE: frozenset[str] = frozenset()
 # Who writes what only they may, and what no world happens to show.
 DECLARED = """
+admission:FinalizerRemoved writes events create
 admission:LimitRanger writes pods spec.containers spec.initContainers spec.resources
 admission:PlacementQuotaCount writes placementquotas.fairlead.dev status.borrowed
 admission:RuntimeClass writes pods spec.nodeSelector spec.overhead spec.tolerations
@@ -61,6 +62,8 @@ rollout-outcome reads scheduleroverrides.fairlead.dev spec.approval spec.changes
 rollout-outcome writes deployments.apps metadata.annotations[fairlead.dev/rolled-back-to] spec.template
   status.conditions[fairlead.dev/RolloutStuck]
 replicaset reads scheduleroverrides.fairlead.dev spec.changes
+reservation reads reservations.fairlead.dev metadata.finalizers
+reservation writes reservations.fairlead.dev metadata.finalizers
 root-certificate reads configmaps data
 root-certificate reads namespaces metadata.deletionTimestamp
 root-certificate writes configmaps create data

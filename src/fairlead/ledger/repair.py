@@ -16,6 +16,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from fairlead.core.times import parse_time
+from fairlead.ledger.reservation import IN_USE
 from fairlead.model.key import Key
 from fairlead.model.marks import NODE_LEASES, RELEASED
 from fairlead.model.metadata import FOREGROUND, ORPHAN
@@ -23,7 +24,7 @@ from fairlead.model.reasons import CONFIRMATION
 from fairlead.model.views import JOBS, LEASES, PODS, Condition, Job, Lease, Meta, Pod
 
 TRACKING = "batch.kubernetes.io/job-tracking"
-OURS = frozenset({FOREGROUND, ORPHAN, TRACKING})  # finalizers that a controller here removes
+OURS = frozenset({FOREGROUND, ORPHAN, TRACKING, IN_USE})  # finalizers that a controller here removes
 MARK = "fairlead.dev/Leftover"  # condition of a pod that will be removed: since when, and by which rule
 
 _COUNTING_NOTHING = (("apps", "ReplicaSet"), ("apps", "StatefulSet"), ("apps", "DaemonSet"))

@@ -20,6 +20,8 @@ from fairlead.model.views import Reservation
 ANNOTATION = "fairlead.dev/reservation"
 # On a pod: the reservation it was bound with, where the API did not mark that as used in the same transaction.
 BOUND_WITH = "fairlead.dev/bound-with"
+# Finalizer: its controller removes it when no pod uses the room; until then it stays, to tell where that came from.
+IN_USE = "fairlead.dev/room-in-use"
 PENDING, ACTIVE, ALLOCATED, EXPIRED, RELEASED = "Pending", "Active", "Allocated", "Expired", "Released"
 
 

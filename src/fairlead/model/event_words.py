@@ -13,6 +13,8 @@ from typing import NamedTuple
 
 from fairlead.model.reasons import FAILED_CREATE, WAITING_PREFIX
 
+FINALIZER_REMOVED = "FinalizerRemoved"
+
 
 class EventWord(NamedTuple):
     """`same`: reasons of conditions, reasons or verdicts of records, that say the same; a word that ends with `*`
@@ -48,6 +50,7 @@ EVENT_WORDS = (
     EventWord("WeightsNotFollowed", ("WeightsNotFollowed",), "traffic weights cannot be followed"),
     EventWord("ClockStepped", (), "the wall clock was set"),
     EventWord("Completed", (), "a Job is done"),
+    EventWord(FINALIZER_REMOVED, (), "a person removed a finalizer: what it guarded was looked for"),
     EventWord("Suspended", (), "a Job is suspended"),
     EventWord("Resumed", (), "a Job is resumed"),
     EventWord("DrainLeft", (), "an override's drain leaves pods where they are"),

@@ -5,6 +5,7 @@
     any of them its time is over: Expired, and removed a while later; its owner is gone: Released, and removed
     Allocated   its pod is gone: Released, and removed; while that runs it stays, also past its time: it keeps no room,
                 and is all that tells where the pod's capacity came from
+    deleted     the finalizer that some have (`ledger.IN_USE`) is removed when no pod uses it
 
 Which pod uses it is written by the API in the transaction that binds the pod; against an API that cannot do that
 (Kubernetes) the pod says what it was bound with, and it is marked as Allocated here, by a second write. Everything is
@@ -22,7 +23,7 @@ from fairlead.core.times import timestamp
 from fairlead.decision.contract import EFFECTS_MAX, NOTHING, SETTLED, Decision, Reading, Waiting
 from fairlead.decision.decider import Decider, Wake, WatchEvent
 from fairlead.decision.effects import Effect
-from fairlead.decision.ensure import ensure_gone, ensure_status
+from fairlead.decision.ensure import ensure_fields, ensure_gone, ensure_status
 from fairlead.decision.predicates import ENDED, GONE, NEW, PLACED, PRESENT
 from fairlead.decision.wakes import always, changed
 from fairlead.ledger import reservation as ledger
@@ -109,6 +110,9 @@ class _Keeper:
         waiting = 0
         for each in found:
             if each.metadata.deletion_timestamp:
+                let_go = _let_go(view, each)
+                if let_go is not None:
+                    effects.append(let_go)
                 continue
             phase, node, message = self._wanted(view, each, held, now)
             waiting += phase == ledger.PENDING
@@ -229,6 +233,19 @@ def _status(
         allocated_to=user if user is not None else status.allocated_to,
     )
     return ensure_status(_NAME, RESERVATIONS, found, wanted)
+
+
+def _let_go(view: Reading, found: Reservation) -> Effect | None:
+    """What is being deleted may go, unless a pod uses its room: that one's end wakes this."""
+    now, user = list(found.metadata.finalizers), found.status.allocated_to
+    if ledger.IN_USE not in now:
+        return None
+    pod = view.get(PODS, found.metadata.namespace, user.name) if user is not None else None
+    if pod is not None and user is not None and pod.metadata.uid == user.uid and not pod.finished:
+        return None
+    then = [name for name in now if name != ledger.IN_USE] or None
+    current, wanted = {"metadata": {"finalizers": now}}, {"metadata": {"finalizers": then}}
+    return ensure_fields(_NAME, found.metadata, RESERVATIONS, found, "let-go", current, wanted)
 
 
 def _told(found: Reservation) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fairlead.ledger.reservation import BOUND_WITH
+from fairlead.ledger.reservation import BOUND_WITH, IN_USE
 from fairlead.model.key import Key
 from fairlead.model.views import PODS, RESERVATIONS, Pod
 from fairlead.reconcile.reservation import ALL, reservation_decider
@@ -62,3 +62,25 @@ def test_a_binding_with_a_reservation_wakes_it_and_any_other_does_not(said: bool
     assert isinstance(after, Pod)
     assert tuple(woken(decider, PODS.name, before, after)) == ((ALL,) if said else ())
     assert tuple(woken(decider, PODS.name, after, after)) == ()
+
+
+@pytest.mark.parametrize("used", [False, True])
+def test_one_that_is_deleted_with_its_finalizer_goes_when_no_pod_uses_it(used: bool) -> None:
+    world, name = active()
+    world.edit(RESERVATIONS, name, {"metadata": {"finalizers": [IN_USE, "example.com/theirs"]}})
+    if used:
+        bound(world, "p", "a", name)
+        run(world)
+    world.delete(RESERVATIONS, name)
+    effects = run(world).effects
+    left = world.objects[Key(RESERVATIONS.name, NAMESPACE, name)]["metadata"]["finalizers"]
+    assert (len(effects), left) == (
+        (0, [IN_USE, "example.com/theirs"]) if used else (1, ["example.com/theirs"])
+    )
+    if used:
+        world.delete(PODS, "p")
+        world.stop_pods()
+        run(world)
+        assert world.objects[Key(RESERVATIONS.name, NAMESPACE, name)]["metadata"]["finalizers"] == [
+            "example.com/theirs"
+        ]

@@ -17,6 +17,7 @@ from fairlead.api.admission import (
     claims_of_sets,
     default_tolerations,
     definitions,
+    finalizers,
     flow_schemas,
     limits,
     namespace_lifecycle,
@@ -63,6 +64,7 @@ DEFAULT_STEPS: tuple[AdmissionStep, ...] = (
     *flow_schemas.STEPS,
     *overrides.STEPS,
     policy_status.STEP,
+    finalizers.STEP,
     judging.STEP,
 )
 

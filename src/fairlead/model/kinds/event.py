@@ -15,7 +15,8 @@ from fairlead.model.marks import DECISION
 from fairlead.model.names import label_key_problems
 
 _SHORT_MAX = 128
-_MESSAGE_MAX = 1024
+#: bound: objects | message of an Event | 422; what the server itself tells is cut
+MESSAGE_MAX = 1024
 
 
 def _validate(event: Json, problems: Problems) -> None:
@@ -46,8 +47,8 @@ def _validate_report(event: Json, problems: Problems) -> None:
         elif len(value) > _SHORT_MAX:
             problems.invalid(field, value, f"can have at most {_SHORT_MAX} characters")
     message = event.get("message") or ""
-    if len(message) > _MESSAGE_MAX:
-        problems.invalid("message", message, f"can have at most {_MESSAGE_MAX} characters")
+    if len(message) > MESSAGE_MAX:
+        problems.invalid("message", message, f"can have at most {MESSAGE_MAX} characters")
 
 
 def _first_seen(event: Json, now: float) -> Cell:

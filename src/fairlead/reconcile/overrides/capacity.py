@@ -176,6 +176,7 @@ def _reserve(found: SchedulerOverride, pod: Pod, owner: Owner, class_: Json, num
             "name": name,
             "namespace": pod.metadata.namespace,
             "annotations": {ledger.MADE_FOR: ledger.mark_of(found)},
+            "finalizers": [reservations.IN_USE],
         },
         "spec": {
             "owner": {

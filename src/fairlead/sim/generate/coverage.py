@@ -29,7 +29,6 @@ from fairlead.model.kinds import (
     prioritylevelconfiguration,
     recordingpolicy,
     runbook,
-    scheduleroverride,
     servicelevelobjective,
 )
 from fairlead.model.kinds.admission import bindings, policies
@@ -67,8 +66,8 @@ def drawn_actions(seeds: range) -> tuple[str, ...]:
 # What a few hundred seeds seldom meet, because few of them have machines, and fewer a node that is away for minutes and
 # comes back: the worlds `nodes` and `quota-return` are made for it.
 SELDOM = frozenset({met.actor_name("returned"), "status_again"})
-# No small world has anything that follows a load, or says what is to follow a failed rollout. None has runbooks and
-# overrides, for which the worlds of these names are made, nor what has to do with requests alone: whose turn it is.
+# No small world has runbooks, nor overrides that drain or lend capacity, for which the worlds `runbooks` and
+# `overrides` are made, nor what has to do with requests alone: whose turn it is.
 _OTHER_KINDS = (
     accessgrant.KIND,
     changefreeze.KIND,
@@ -77,7 +76,6 @@ _OTHER_KINDS = (
     prioritylevelconfiguration.KIND,
     runbook.RUNBOOK,
     runbook.RUN,
-    scheduleroverride.KIND,
     recordingpolicy.KIND,
     servicelevelobjective.KIND,
     policies.VALIDATING,
@@ -85,10 +83,8 @@ _OTHER_KINDS = (
 )
 ELSEWHERE = frozenset(
     {
-        *map(met.actor_name, ("override-capacity", "override-drain", "overrides")),
-        *map(
-            met.actor_name, ("role-aggregation", "rollout-outcome", "runbook", "service-level", "viewer-role")
-        ),
+        *map(met.actor_name, ("override-capacity", "override-drain")),
+        *map(met.actor_name, ("role-aggregation", "runbook", "service-level", "viewer-role")),
         *(met.kind_name(each.resource) for each in _OTHER_KINDS),
         *(met.effect_name(each.__name__) for each in OTHER_EFFECTS),
     }

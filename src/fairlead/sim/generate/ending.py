@@ -2,7 +2,8 @@
 
 A generated world does not avoid races as the fixed ones do. Left out are: how often a template was rolled out, and what
 is kept of one that was replaced before it was seen (revisions, sets that want no pods); and objects that people could
-make or not, depending on what became of others. Where several want what only some can have, nothing is compared
+make or not, depending on what became of others; and overrides, which the world that it is compared with never had.
+Where several want what only some can have, nothing is compared
 (`Scenario.contends`): what must hold then is for the checkers to say.
 """
 
@@ -12,6 +13,7 @@ import re
 
 from fairlead.model.key import Key
 from fairlead.sim.endstate import EndState
+from fairlead.sim.generate.ingredients.control import but_for_overrides
 
 _ROLLOUT = re.compile(r", rollout \w+")
 _KEPT = "wants 0 of "
@@ -19,6 +21,7 @@ _KEPT = "wants 0 of "
 
 def compared(undecided: frozenset[Key], found: EndState) -> EndState:
     names = {"/".join(key) for key in undecided}
+    found = but_for_overrides(found)
     return {
         name: _ROLLOUT.sub("", line)
         for name, line in found.items()

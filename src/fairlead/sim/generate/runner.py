@@ -3,7 +3,8 @@
     runner_of("small") -> Runner             what `fairlead sim run --world small` uses
     runner_of("std20", plant) -> Runner      of a world that is fixed
 
-The run without faults is made after one with them has passed, by one plane and calm from the first second.
+The run without faults is made after one with them has passed, by one plane and calm from the first second, and nobody
+lays down an override in it: what one with overrides comes to once they have ended must be the same.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from fairlead.sim.chance import Chance
 from fairlead.sim.endstate import EndState
 from fairlead.sim.faults import Faults
 from fairlead.sim.generate.building import scenario_of
+from fairlead.sim.generate.ingredients.control import without_overrides
 from fairlead.sim.generate.swarm import all_faults
 from fairlead.sim.generate.world import NAME, generate
 from fairlead.sim.memory import Memory
@@ -41,7 +43,8 @@ class GeneratedRunner(Runner):
         made = generate(seed)
         memories = (self._memory, self._calm_memory)
         plant = self._plant or ""
-        return Runner(made.scenario, made.faults, plant, calm(made.scenario), *memories, made.told)
+        never = calm(without_overrides(made.scenario))
+        return Runner(made.scenario, made.faults, plant, never, *memories, made.told)
 
     def play(
         self,

@@ -21,6 +21,7 @@ from fairlead.sim.generate.contract import GeneratedWorld, Ingredient, Setting, 
 from fairlead.sim.generate.draw import Draw
 from fairlead.sim.generate.ending import compared
 from fairlead.sim.generate.fleet import cleared, of_nodes, of_spaces
+from fairlead.sim.generate.ingredients.control import CONTROLS
 from fairlead.sim.generate.ingredients.roster import INGREDIENTS
 from fairlead.sim.generate.ingredients.rules import RULES
 from fairlead.sim.generate.people import EDIT, MARKED, ROLL_BACK, TRIES, lane_of, make
@@ -38,6 +39,7 @@ _FAULTS_UNTIL = (8.0, 15.0, 25.0)
 # What follows from these takes longer than any back-off: marks, and what is left on nodes that went, are kept a while.
 _SLOW, _SLOW_SECONDS = ("delete a node", MARKED), 200.0
 _RULED = 0.15  # the share of worlds with something that requests are judged by
+_CONTROLLED = 0.12  # the share with an override, an autoscaler, or a policy for rollouts that fail
 _LEASES = (8.0, 12.0, 20.0)
 _WITH_PODS = ("deployments", "replicasets", "statefulsets", "daemonsets", "jobs", "cronjobs", "pods")
 
@@ -46,6 +48,8 @@ def generate(seed: int) -> GeneratedWorld:
     draw = Draw(Chance(seed))
     setting = draw_setting(draw.of("setting"))
     drawn = [*_things(draw, setting), *_rules(draw.of("rules"), setting)]
+    so_far = replace(setting, things=tuple(thing for _, thing in drawn))
+    drawn += _controls(draw.of("control"), so_far)
     setting = replace(setting, things=tuple(thing for _, thing in drawn))
     steps = [
         step
@@ -108,6 +112,15 @@ def _rules(draw: Draw, setting: Setting) -> list[tuple[Ingredient, Thing]]:
         return []
     chosen = draw.one_of("which", RULES)
     return [(chosen, thing) for thing in chosen.make(draw, setting, "rule")]
+
+
+def _controls(draw: Draw, setting: Setting) -> list[tuple[Ingredient, Thing]]:
+    """What acts on workloads from outside, in some worlds."""
+    if not draw.happens("control", _CONTROLLED):
+        return []
+    possible = [(each, each.weight) for each in CONTROLS if not (setting.is_narrow and each.only_complete)]
+    chosen = draw.weighted("which", possible)
+    return [(chosen, thing) for thing in chosen.make(draw, setting, "control")]
 
 
 def _life(draw: Draw, ingredient: Ingredient, thing: Thing) -> list[ScenarioStep]:

@@ -13,8 +13,7 @@ import msgspec
 from fairlead.core.quantity import from_json
 from fairlead.ledger import override as ledger
 from fairlead.ledger.pod_needs import placed_usage
-from fairlead.model.key import Key
-from fairlead.model.views import OVERRIDES, PODS, Node, Pod, SchedulerOverride
+from fairlead.model.views import OVERRIDES, Node, Pod, SchedulerOverride
 from fairlead.sim.preview.reading import ObjectsOfMoment, zone_of
 
 SHOWN = ("cpu", "memory", "pods")
@@ -25,7 +24,7 @@ _override = msgspec.json.Decoder(SchedulerOverride).decode
 
 def workload_of(objects: ObjectsOfMoment, pod: Pod) -> Named:
     meta = pod.metadata
-    return meta.namespace, objects.workload_of(Key(PODS.name, meta.namespace, meta.name), meta)
+    return meta.namespace, objects.workload_of_pod(meta)
 
 
 def placed(objects: ObjectsOfMoment, naming: Naming) -> dict[Named, Counter[str]]:
@@ -55,17 +54,21 @@ def free(objects: ObjectsOfMoment, now: float) -> dict[tuple[str, str], int]:
             amount = from_json(node.status.allocatable.get(resource, 0)).nano
             place = zone_of(node), resource
             found[place] = found.get(place, 0) + amount
-    needs: dict[object, dict[str, int]] = {}
+    zones = {name: zone_of(node) for name, node in open_nodes.items()}
+    shaped: dict[str, Pod] = {}  # pods of one controller need the same
+    numbers: Counter[tuple[str, str]] = Counter()
     for pod in objects.pods():
-        at = open_nodes.get(pod.spec.node_name)
-        if at is None or pod.finished:
+        zone = zones.get(pod.spec.node_name)
+        if zone is None or pod.finished:
             continue
-        shape = pod.metadata.controller.uid if pod.metadata.controller is not None else pod.metadata.uid
-        needed = needs.get(shape)
-        if needed is None:
-            needed = needs[shape] = placed_usage(pod.spec)
+        controller = pod.metadata.controller
+        shape = controller.uid if controller is not None else pod.metadata.uid
+        shaped.setdefault(shape, pod)
+        numbers[zone, shape] += 1
+    needs = {shape: placed_usage(pod.spec) for shape, pod in shaped.items()}
+    for (zone, shape), number in numbers.items():
         for resource in SHOWN:
-            found[zone_of(at), resource] -= needed.get(resource, 0)
+            found[zone, resource] -= number * needs[shape].get(resource, 0)
     return found
 
 

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from fairlead.api.access.users import User
 from fairlead.control.authority import authority_table
 from fairlead.ledger.authority import AuthorityTable
-from fairlead.model.pod_decoder import decode_pod
 from fairlead.model.views import PODS, Pod
 from fairlead.port.request import Request
+from fairlead.sim.decoded import Decoded
 from fairlead.sim.preview.change import ChangeOutcome, ProposedChange, carry_out, key_of
 from fairlead.sim.preview.counting import SHOWN, Named, free, placed, waiting, workload_of
 from fairlead.sim.preview.difference import (
@@ -51,12 +51,14 @@ def preview(
     """`until_seconds`: how far ahead it looks if nothing settles before."""
     backup = backup_of_state(state)
     entries = {each.entry.key: each.entry for each in backup.changes}
+    decoded = Decoded()
+    decode_pod = decoded.decoder(Pod)
     pods = [decode_pod(entry.data) for key, entry in entries.items() if key.resource == PODS.name]
     behaviour = behaviour_of(pods)
     brings = [key_of(each).resource for each in change.asks]
 
     def begin() -> PreviewWorld:
-        return PreviewWorld(backup, int(state.now), behaviour, brings, user)
+        return PreviewWorld(backup, int(state.now), behaviour, brings, user, decoded=decoded)
 
     world = begin()
     world.settle(until_seconds)
@@ -104,8 +106,10 @@ def look_ahead(state: LiveState, until_seconds: float = UNTIL_SECONDS) -> Ahead:
     """The world of a state without any change: `fairlead sim from`."""
     backup = backup_of_state(state)
     entries = {each.entry.key: each.entry for each in backup.changes}
+    decoded = Decoded()
+    decode_pod = decoded.decoder(Pod)
     pods = [decode_pod(entry.data) for key, entry in entries.items() if key.resource == PODS.name]
-    world = PreviewWorld(backup, int(state.now), behaviour_of(pods))
+    world = PreviewWorld(backup, int(state.now), behaviour_of(pods), decoded=decoded)
     settled = world.settle(until_seconds)
     after = ObjectsOfMoment(entries, world.decode_pod).moved_on(world.commits)
     acts = sorted(acts_of(world.commits, after, 0.0).values(), key=lambda each: each.seconds)

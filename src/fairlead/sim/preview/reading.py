@@ -34,6 +34,8 @@ class ObjectsOfMoment:
         self.decode_pod = decode_pod
         self._heads: dict[str, tuple[Key, Meta]] = {}  # by uid, also of what is gone
         self._known: dict[str, str] = {}  # the workload of what this uid controls
+        self._pods: list[Pod] | None = None  # once they were asked for
+        self._nodes: dict[str, Node] | None = None
         for key, entry in self.entries.items():
             if key.resource not in (PODS.name, NODES.name):
                 self._learn(key, entry)
@@ -64,6 +66,11 @@ class ObjectsOfMoment:
             known = self._known[first.uid] = self._above(key, meta)
         return known
 
+    def workload_of_pod(self, meta: Meta) -> str:
+        first = meta.controller
+        known = self._known.get(first.uid) if first is not None else None
+        return known or self.workload_of(Key(PODS.name, meta.namespace, meta.name), meta)
+
     def _above(self, key: Key, meta: Meta) -> str:
         for _ in range(8):  # owners of owners
             owner = meta.controller
@@ -76,11 +83,17 @@ class ObjectsOfMoment:
         return f"{singular(key.resource)}/{key.name}"
 
     def pods(self) -> list[Pod]:
-        return [self.decode_pod(each.data) for key, each in self.entries.items() if key.resource == PODS.name]
+        """Asked for again and again, of objects that stay as they are."""
+        if self._pods is None:
+            found = (each for key, each in self.entries.items() if key.resource == PODS.name)
+            self._pods = [self.decode_pod(each.data) for each in found]
+        return self._pods
 
     def nodes(self) -> dict[str, Node]:
-        found = (each for key, each in self.entries.items() if key.resource == NODES.name)
-        return {node.metadata.name: node for node in (_NODE.decode(entry.data) for entry in found)}
+        if self._nodes is None:
+            found = (each for key, each in self.entries.items() if key.resource == NODES.name)
+            self._nodes = {node.metadata.name: node for node in (_NODE.decode(each.data) for each in found)}
+        return self._nodes
 
 
 def singular(resource: str) -> str:

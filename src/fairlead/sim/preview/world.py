@@ -76,9 +76,10 @@ class PreviewWorld:
         resources: Iterable[str] = (),
         user: User | None = None,
         more: Callable[[], tuple[Decider, ...]] | None = None,
+        decoded: Decoded | None = None,
     ) -> None:
         """`resources`: of what the change may bring. `user`: as whom it is asked for. `more`: controllers besides
-        those of production."""
+        those of production. `decoded`: what is decoded already, and is from now on, for whoever reads the same."""
         chance = Chance(0)
         kinds = kinds_present([*resources, *(change.entry.key.resource for change in backup.changes)])
         self.absent = absent_from(kinds)  # controllers by name
@@ -88,7 +89,7 @@ class PreviewWorld:
         self._user = user or User(PERSON, groups=(MASTERS, "system:authenticated"))
         self._last_ms = 0
         self.asking = 0  # what was asked for and not answered yet, or not taken yet
-        self._decoded = Decoded()
+        self._decoded = decoded or Decoded()
         self.server = SimulatedServer(self.timeline, chance, self._digest, self, backup, memory=_memory())
         self._nodes = PlayedNodes(self.timeline, self.server, behaviour, self._decoded.decoder(Pod))
 

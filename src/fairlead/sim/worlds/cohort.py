@@ -4,9 +4,9 @@ A lender that is judged by its own limit alone gets what another has borrowed, a
 
     before   node-0; quota default/limit of two pods, and quota team-b/limit of one, which may borrow three
     2 s      ReplicaSet batch of team-b wants four pods: one of its own, two borrowed, and one waits
-    16 s     two pods for default, created on the node: refused, and asked for again until they are taken
-    24 s     batch wants one, so that what was lent returns; at 34 s it wants four again, and three wait
-    44 s     ReplicaSet web of default wants one pod: its quota is used up, and it may borrow nothing
+    20 s     two pods for default, created on the node: refused, and asked for again until they are taken
+    30 s     batch wants one, so that what was lent returns; at 40 s it wants four again, and three wait
+    48 s     ReplicaSet web of default wants one pod: its quota is used up, and it may borrow nothing
     60 s     batch wants one, web none
 """
 
@@ -36,10 +36,10 @@ def scenario() -> Scenario:
         ),
         steps=(
             create(2.0, *_SETS, small.workload("ReplicaSet", "batch", 4), BORROWER),
-            *(_asked(16.0, _pod(name)) for name in ("left", "right")),
-            _scale(24.0, "batch", 1, BORROWER),
-            _scale(34.0, "batch", 4, BORROWER),
-            create(44.0, *_SETS, small.workload("ReplicaSet", "web", 1), LENDER),
+            *(_asked(20.0, _pod(name)) for name in ("left", "right")),
+            _scale(30.0, "batch", 1, BORROWER),
+            _scale(40.0, "batch", 4, BORROWER),
+            create(48.0, *_SETS, small.workload("ReplicaSet", "web", 1), LENDER),
             _scale(60.0, "batch", 1, BORROWER),
             _scale(60.0, "web", 0, LENDER),
         ),

@@ -1,0 +1,131 @@
+"""A finalizer that a person removes: what it guarded is looked for, and told by an Event that commits with the write."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fairlead.api.access.users import User
+from tests.inprocess import InProcess
+from tests.unit.api.test_quotas import asking
+from tests.unit.api.things import PODS, configmap, made
+
+Json = dict[str, Any]
+EVENTS = "/api/v1/namespaces/default/events"
+CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
+JOBS = "/apis/batch/v1/namespaces/default/jobs"
+RESERVATIONS = "/apis/fairlead.dev/v1/namespaces/default/reservations"
+TRACKING = "batch.kubernetes.io/job-tracking"
+IN_USE = "fairlead.dev/room-in-use"
+
+
+def told(plane: InProcess) -> list[tuple[str, str, str]]:
+    return [
+        (each["type"], each["involvedObject"]["name"], each["message"])
+        for each in plane.get(EVENTS)[1]["items"]
+        if each["reason"] == "FinalizerRemoved"
+    ]
+
+
+def strip(plane: InProcess, address: str, **options: Any) -> Json:
+    status, body = plane.patch(address, {"metadata": {"finalizers": None}}, **options)
+    assert status == 200
+    found: Json = body
+    return found
+
+
+def owner(obj: Json) -> Json:
+    return {
+        "apiVersion": obj["apiVersion"],
+        "kind": obj["kind"],
+        "name": obj["metadata"]["name"],
+        "uid": obj["metadata"]["uid"],
+        "controller": True,
+    }
+
+
+def test_dependents_reservations_and_charges_that_are_left_are_named() -> None:
+    plane = InProcess()
+    parent = made(plane, CONFIGMAPS, configmap("parent"))
+    between = configmap("between")
+    between["metadata"]["ownerReferences"] = [owner(parent)]
+    child = asking("child", "2", "n")
+    child["metadata"]["ownerReferences"] = [owner(made(plane, CONFIGMAPS, between))]
+    made(plane, PODS, child)
+    named = {key: value for key, value in owner(parent).items() if key != "controller"}
+    spec = {"owner": named, "intent": "x", "nodeName": "n", "requests": {"cpu": "1"}, "ttlSeconds": 60}
+    kept = made(plane, RESERVATIONS, {"metadata": {}, "spec": spec})["metadata"]["name"]
+    plane.delete(f"{CONFIGMAPS}/parent?propagationPolicy=Foreground")
+    strip(plane, f"{CONFIGMAPS}/parent")
+    assert plane.get(f"{CONFIGMAPS}/parent")[0] == 404
+    assert told(plane) == [
+        (
+            "Warning",
+            "parent",
+            "finalizer foregroundDeletion was removed by admin, which is no finished clean-up; left over: configmap "
+            f"between, reservation {kept} (Pending), pod child; 1 of its pods hold what quotas count of nodes: cpu 2",
+        )
+    ]
+
+
+def test_where_nothing_is_left_that_is_told_too() -> None:
+    plane = InProcess()
+    made(plane, CONFIGMAPS, configmap("parent"))
+    plane.delete(f"{CONFIGMAPS}/parent?propagationPolicy=Foreground")
+    strip(plane, f"{CONFIGMAPS}/parent")
+    ((sort, _, message),) = told(plane)
+    assert (sort, message.partition("; ")[2]) == ("Normal", "nothing is left of what it guarded")
+
+
+def test_a_pod_whose_job_has_not_counted_it_is_told() -> None:
+    plane = InProcess()
+    template = {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "c:1"}]}}
+    job = made(plane, JOBS, {"metadata": {"name": "job"}, "spec": {"template": template}})
+    pod = asking("p", "1", "n")
+    pod["metadata"].update(ownerReferences=[owner(job)], finalizers=[TRACKING])
+    made(plane, PODS, pod)
+    strip(plane, f"{PODS}/p")
+    assert told(plane)[0][2].endswith("left over: job job has not counted it, and it still runs on n")
+
+
+def test_a_reservation_that_a_pod_uses_is_told_and_goes() -> None:
+    plane = InProcess()
+    pod = made(plane, PODS, asking("p", "1", "n"))
+    spec = {
+        "owner": {key: value for key, value in owner(pod).items() if key != "controller"},
+        "intent": "x",
+        "nodeName": "n",
+        "capacityClass": "recovery",
+        "requests": {"cpu": "1"},
+        "ttlSeconds": 60,
+    }
+    kept = made(plane, RESERVATIONS, {"metadata": {"finalizers": [IN_USE]}, "spec": spec})
+    address = f"{RESERVATIONS}/{kept['metadata']['name']}"
+    used = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": pod["metadata"]["uid"]}
+    status = {"status": {"phase": "Allocated", "nodeName": "n", "allocatedTo": used}}
+    assert plane.patch(f"{address}/status", status)[0] == 200
+    plane.delete(address)
+    assert plane.get(address)[0] == 200  # it stays as long as the finalizer is there
+    strip(plane, address)
+    assert plane.get(address)[0] == 404
+    assert told(plane)[0][2].endswith(
+        "left over: pod p uses its room of capacity class recovery on n, and nothing tells so any more"
+    )
+
+
+def test_controllers_that_are_done_and_finalizers_of_others_are_not_told() -> None:
+    plane = InProcess()
+    for name, finalizer in (("a", TRACKING), ("b", "example.com/theirs")):
+        pod = asking(name, "1", "n")
+        pod["metadata"]["finalizers"] = [finalizer]
+        made(plane, PODS, pod)
+    strip(plane, f"{PODS}/b")
+    strip(plane, f"{PODS}/a", user=User("system:fairlead:job", groups=("system:masters",)))
+    assert told(plane) == []
+
+
+def test_a_dry_run_warns_and_tells_nobody_else() -> None:
+    plane = InProcess()
+    made(plane, CONFIGMAPS, configmap("parent"))
+    plane.delete(f"{CONFIGMAPS}/parent?propagationPolicy=Foreground")
+    strip(plane, f"{CONFIGMAPS}/parent?dryRun=All")
+    assert told(plane) == []
