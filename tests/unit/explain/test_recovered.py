@@ -11,7 +11,7 @@ from fairlead.explain.debugging import debug
 from fairlead.explain.decided.answer import Question, explain_decisions
 from fairlead.explain.explaining import explain, history
 from fairlead.explain.records import attempts_of
-from fairlead.explain.timeline.telling import Asked, timeline
+from fairlead.explain.timeline.telling import TimelineQuestion, timeline
 from fairlead.model.key import Key
 from fairlead.store.contract import Batch, Note
 from tests.unit.explain.test_elsewhere import WEB, blocked, waiting_pod
@@ -25,7 +25,7 @@ def test_views_tell_of_attempts_that_were_counted_before_a_kill() -> None:
     counted = Counted(last.record["id"], 5, 7)
     body = recovered(last.record, microtime(world.driver.now), counted)
     sources.journal.append(Batch((), (Note(DECISIONS, body),), world.driver.now))
-    told = answered(timeline(sources, Asked(Key("pods", "default", pod))))
+    told = answered(timeline(sources, TimelineQuestion(Key("pods", "default", pod))))
     whats = [each["what"] for each in codec.decode(codec.encode(told["moments"]))]
     assert any(
         "attempts 5 to 7 came to the same, counted before the plane was killed" in each for each in whats

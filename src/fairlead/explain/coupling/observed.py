@@ -62,7 +62,7 @@ class _Line(msgspec.Struct, frozen=True, rename="camel"):
 _line = msgspec.json.Decoder(_Line).decode
 
 
-class Written(msgspec.Struct):
+class WrittenField(msgspec.Struct):
     """Writes of one field of one kind by one writer."""
 
     writer: str
@@ -91,9 +91,9 @@ class WrittenFields:
     def __init__(self, sees: Callable[[str, str, str], bool], flows: FlowLevels | None = None) -> None:
         self._sees = sees
         self._flows = flows
-        self.found: dict[tuple[str, str, str], Written] = {}
+        self.found: dict[tuple[str, str, str], WrittenField] = {}
         self._alike: dict[
-            Hashable, tuple[list[Written], Share | None]
+            Hashable, tuple[list[WrittenField], Share | None]
         ] = {}  # what lines of one sort count for
         self.lines = 0
         self.hidden = 0
@@ -126,7 +126,7 @@ class WrittenFields:
             if share is not None:
                 share.writes += 1
 
-    def _counted_for(self, line: _Line, place: Place) -> tuple[list[Written], Share | None]:
+    def _counted_for(self, line: _Line, place: Place) -> tuple[list[WrittenField], Share | None]:
         """What a line counts for; it is the same for all that differ in nothing but their time and name."""
         # A plane in another process signs in as it may, and writes in the names of its controllers.
         is_plane = line.decision and line.impersonated_user.startswith(_OURS)
@@ -165,11 +165,13 @@ class WrittenFields:
                     if (name, resource, field) not in self.found:
                         self._written(name, sort, place, field, time, name).first = time
 
-    def _written(self, writer: str, sort: str, place: Place, field: str, time: str, user: str) -> Written:
+    def _written(
+        self, writer: str, sort: str, place: Place, field: str, time: str, user: str
+    ) -> WrittenField:
         resource = place[0]
         written = self.found.get((writer, resource, field))
         if written is None:
-            written = self.found[writer, resource, field] = Written(
+            written = self.found[writer, resource, field] = WrittenField(
                 writer, sort, resource, field, last=time, user=user, object="/".join(filter(None, place))
             )
         return written
