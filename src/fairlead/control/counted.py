@@ -52,9 +52,11 @@ def counted_line(controller: str, by: str, counted: Sequence[tuple[str, Counted]
 
 
 def recovered(record: Json, time: str, counted: Counted) -> bytes:
-    """`record`: what they repeated; `time`: of the last of them."""
+    """`record`: what they repeated; `time`: of the last of them, whose own id is gone: it goes by that of the record
+    and its number."""
     kept = {name: value for name, value in record.items() if name not in _UNKNOWN}
-    return codec.encode({**kept, "time": time, "attempts": (counted.first, counted.last), RECOVERED: True})
+    named = {"id": f"{counted.of}.{counted.last}", "time": time}
+    return codec.encode({**kept, **named, "attempts": (counted.first, counted.last), RECOVERED: True})
 
 
 def covers(record: Json, counted: Counted) -> bool:

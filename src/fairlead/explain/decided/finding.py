@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from fairlead.control.counted import RECOVERED
 from fairlead.control.instructions import DECISIONS, TURNS
 from fairlead.core import codec
 from fairlead.core.times import parse_time
@@ -63,7 +64,7 @@ def decisions_about(sources: Sources, key: Key, until: float) -> Asking[FoundDec
                 record = codec.decode(note.body)
                 if "of" in record:
                     outcomes.setdefault(record["of"], []).append(record)
-                elif "id" in record and parse_time(record["time"]) <= until:
+                elif "id" in record and RECOVERED not in record and parse_time(record["time"]) <= until:
                     found.append(Decided(stream, sequence, record))
                     count += 1
             if len(lines) < _PAGE:

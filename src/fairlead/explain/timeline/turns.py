@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from fairlead.control.attempts import SCHEDULER
+from fairlead.control.counted import RECOVERED
 from fairlead.control.record import CONFLICT
 from fairlead.explain import words
 from fairlead.explain.timeline.ages import Ages, read_told, stale_told
@@ -56,10 +57,23 @@ def moments_of(
     record = line.record
     if "of" in record:
         yield from _outcome(line)
+    elif RECOVERED in record:
+        yield _recovered(line)
     elif record["controller"] == SCHEDULER and "attempt" in record:
         yield from _attempt(line, changes, ages)
     else:
         yield from _turn(line, changes, ages, refused)
+
+
+def _recovered(line: Line) -> Moment:
+    """Counted by a plane that was killed: of what they had read nothing is known."""
+    record = line.record
+    first, last = record["attempts"]
+    which = f"attempts {first} to {last}" if first != last else f"attempt {last}"
+    why = record.get("message") or record.get("reason") or record["verdict"]
+    what = f"{which} came to the same, counted before the plane was killed: {why}"
+    repeated = str(record["id"]).rpartition(".")[0]
+    return Moment(line.at, record["controller"], WAITED, line.objects[0], what, repeated)
 
 
 def _attempt(line: Line, changes: Sequence[LoggedWrite], ages: Ages) -> Iterator[Moment]:

@@ -58,7 +58,7 @@ def test_the_newest_count_becomes_a_record_once() -> None:
         killed.count(4, 5, last, at=40.0 + last)
     assert killed.recover() == 1
     told = killed.last
-    assert (told["id"], told["attempts"], told["time"]) == ("aa-4", [5, 7], microtime(47.0))
+    assert (told["id"], told["attempts"], told["time"]) == ("aa-4.7", [5, 7], microtime(47.0))
     assert (told["verdict"], told["reason"], told["recovered"]) == ("Waiting", "NoRoom", True)
     assert told.keys().isdisjoint({"digest", "reads"}), "what those turns had read is not known"
     assert killed.recover() == 0
