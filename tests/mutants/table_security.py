@@ -130,7 +130,7 @@ AUDIT = (
         9,
         "reads of Secrets leave no line",
         "api/audit/rules.py",
-        'AuditRule(Level.METADATA, verbs=READ_VERBS, resources=(Resources("", ("secrets",)),)),',
+        'AuditRule(AuditLevel.METADATA, verbs=READ_VERBS, resources=(Resources("", ("secrets",)),)),',
         "",
         (f"{_RECORDING}::test_reads_of_secrets_are_recorded_and_others_are_not",),
     ),

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.api.audit.rules import Target
+from fairlead.api.audit.rules import AuditTarget
 from fairlead.core import codec
 from fairlead.core.errors import ApiError
 from fairlead.port.request import Request
@@ -65,7 +65,7 @@ def test_values_of_refused_secrets_are_in_no_line_either(values: dict[str, str],
     request = Request("create", "", "v1", "secrets", "default", body=codec.encode(obj))
     with pytest.raises(ApiError) as refused:
         plane.plan(request)
-    target, error = Target(plural="secrets", namespace="default"), refused.value
+    target, error = AuditTarget(plural="secrets", namespace="default"), refused.value
     (note,) = plane.desk.audit.refused(plane.context(), "create", target, error.status, error.reason)
     assert b'"code":%d' % error.status in note.body
     for value in values.values():

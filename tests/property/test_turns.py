@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlead.api.flow.events import CONCURRENCY_LIMIT, QUEUE_FULL
-from fairlead.api.flow.levels import Level, deal_seats
+from fairlead.api.flow.levels import PriorityLevel, deal_seats
 from tests.unit.api.flow.levels_of_tests import EXEMPT, Driven, queueing, rejecting
 
 LEVELS = (
@@ -189,7 +189,7 @@ def test_nobody_starves_everybody_who_waits_is_served_once_others_end(
 @given(st.lists(st.tuples(st.integers(1, 8), st.integers(1, 40)), min_size=2, max_size=6))
 def test_flows_that_always_want_something_get_the_same(flows: list[tuple[int, int]]) -> None:
     """Each flow has a width; what each has taken differs by no more than the widest two requests."""
-    level = Level("low", shares=1, queues=len(flows), hand_size=1, queue_length=10_000)
+    level = PriorityLevel("low", shares=1, queues=len(flows), hand_size=1, queue_length=10_000)
     driven = Driven(level, seats=8)
     widths = {}
     for number, (width, _) in enumerate(flows):

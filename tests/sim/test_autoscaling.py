@@ -8,7 +8,7 @@ from fairlead.model.views import DEPLOYMENTS
 from fairlead.reconcile.autoscaling import blocked
 from fairlead.sim.chance import Chance
 from fairlead.sim.checkers import autoscaling as checkers
-from fairlead.sim.checkers.contract import CommittedObjects, Sight
+from fairlead.sim.checkers.contract import CommittedObjects, SeenChange
 from fairlead.sim.faults import CALM
 from fairlead.sim.run import stand_up
 from fairlead.sim.scenario import Scenario
@@ -24,7 +24,7 @@ class _Highest:
     def __init__(self) -> None:
         self.replicas = 0
 
-    def saw(self, sight: Sight) -> None:
+    def saw(self, sight: SeenChange) -> None:
         if sight.key.resource == DEPLOYMENTS.name:
             self.replicas = max(self.replicas, sight.last.spec.replicas)
 

@@ -12,7 +12,7 @@ from fairlead.model.marks import UNREACHABLE
 from fairlead.model.views import JOBS, NODES
 from fairlead.reconcile.job.cronjob import SCHEDULED_AT
 from fairlead.sim.chance import Chance
-from fairlead.sim.checkers.contract import CommittedObjects, Sight
+from fairlead.sim.checkers.contract import CommittedObjects, SeenChange
 from fairlead.sim.faults import CALM
 from fairlead.sim.parts import default_parts
 from fairlead.sim.run import Runner, run_seeds
@@ -34,7 +34,7 @@ class Noticed:
         self.unreachable: set[str] = set()
         self.ran: list[str] = []
 
-    def saw(self, sight: Sight) -> None:
+    def saw(self, sight: SeenChange) -> None:
         if sight.after is None:
             return
         if sight.key.resource == NODES.name:

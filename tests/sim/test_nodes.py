@@ -11,7 +11,7 @@ import pytest
 from fairlead.model.marks import SUSPECT, UNREACHABLE
 from fairlead.model.views import NODES, PODS
 from fairlead.sim.chance import Chance
-from fairlead.sim.checkers.contract import CommittedObjects, Sight
+from fairlead.sim.checkers.contract import CommittedObjects, SeenChange
 from fairlead.sim.faults import CALM
 from fairlead.sim.incidents import nodes as node_incidents
 from fairlead.sim.run import Runner, RunTally
@@ -61,7 +61,7 @@ class Marks:
         self.released: set[str] = set()
         self.pods: set[str] = set()
 
-    def saw(self, sight: Sight) -> None:
+    def saw(self, sight: SeenChange) -> None:
         if sight.after is None:
             return
         if sight.key.resource == NODES.name:

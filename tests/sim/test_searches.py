@@ -16,7 +16,7 @@ from fairlead.sim.faults import Faults
 from fairlead.sim.parts import Parts
 from fairlead.sim.run import Runner
 from fairlead.sim.search.bends import DelayBend, PctBend, swarm
-from fairlead.sim.search.contract import Attempt, Search, unlikely
+from fairlead.sim.search.contract import Search, SearchAttempt, unlikely
 from fairlead.sim.search.coverage import CoverageSearch
 from fairlead.sim.search.exhaustive import ExhaustiveSearch
 from fairlead.sim.search.lineage import LineageSearch
@@ -36,7 +36,7 @@ def dying(parts: Parts) -> Parts:
     return _doing(lambda: os.kill(os.getpid(), signal.SIGKILL))(parts)
 
 
-def found(runner: Runner, search: Search, most: int = ATTEMPTS_MAX) -> tuple[Attempt, Run] | None:
+def found(runner: Runner, search: Search, most: int = ATTEMPTS_MAX) -> tuple[SearchAttempt, Run] | None:
     for _ in range(most):
         attempt = search.propose()
         if attempt is None:
@@ -122,7 +122,7 @@ def test_what_is_forced_is_what_happens() -> None:
     _, points = clean_run(runner, 0)
     for place in points[::29]:
         for told, forced in single_faults(place)[:2]:
-            run = runner.attempt(Attempt(0, forced, faults=unlikely(runner.faults)))
+            run = runner.attempt(SearchAttempt(0, forced, faults=unlikely(runner.faults)))
             made = {each[:3]: each[4] for each in run.chance.choices}
             assert {name: made.get(name) for name, _ in forced} == dict(forced), f"{told} {place}"
 
@@ -135,7 +135,7 @@ def test_two_faults_of_one_stream_go_as_each_is_forced() -> None:
     first = point("watch_lag", busy, 1)
     second = point("watch_lag", first.actor, first.nth + 1)
     forced = tuple(choice for each in (first, second) for choice in single_faults(each)[0][1])
-    run = runner.attempt(Attempt(0, forced, faults=unlikely(runner.faults)))
+    run = runner.attempt(SearchAttempt(0, forced, faults=unlikely(runner.faults)))
     made = {each[:3]: each[4] for each in run.chance.choices if each[0] == "watch.lag"}
     assert made == {("watch.lag", first.actor, each.nth): 11_999 for each in (first, second)}
 
@@ -169,10 +169,12 @@ def test_lineage_names_the_calls_of_a_run_in_which_one_was_never_sent() -> None:
     _, points = clean_run(runner, 0)
     crash = next(each for each in points if each.label == "crash_at_write" and "create pods" in each.actor)
     forced = dict(single_faults(crash))["crash before the write"]
-    run = runner.attempt(Attempt(0, forced, faults=unlikely(runner.faults), watched=True))
+    run = runner.attempt(SearchAttempt(0, forced, faults=unlikely(runner.faults), watched=True))
     calls = [each for each in supports(run) if each.label == "call" and "create pods" in each.actor]
     assert calls
-    again = runner.attempt(Attempt(0, forced + single_faults(calls[0])[0][1], faults=unlikely(runner.faults)))
+    again = runner.attempt(
+        SearchAttempt(0, forced + single_faults(calls[0])[0][1], faults=unlikely(runner.faults))
+    )
     assert again.faults == {"crash_at_write": 1, "reply_lost": 1}
 
 
@@ -238,7 +240,7 @@ def test_searches_that_take_turns_learn_from_their_own_runs() -> None:
     assert last is not None
     mixed.learn(last, runner.attempt(last))  # of lineage
     with pytest.raises(KeyError):
-        mixed.learn(Attempt(0), runner.attempt(Attempt(0)))
+        mixed.learn(SearchAttempt(0), runner.attempt(SearchAttempt(0)))
 
 
 def test_a_search_in_processes_brings_as_many_runs_as_asked() -> None:

@@ -36,7 +36,7 @@ Json = dict[str, Any]
 # What the driver tells
 
 
-class Ended(msgspec.Struct, frozen=True):
+class ContainerEnded(msgspec.Struct, frozen=True):
     """How one run of a container ended."""
 
     attempt: int
@@ -55,8 +55,8 @@ class ContainerState(msgspec.Struct, frozen=True):
     attempt: int  # 0 for the first; how often it was restarted
     started_at: float
     pid: int = 0
-    ended: Ended | None = None
-    previous: Ended | None = None
+    ended: ContainerEnded | None = None
+    previous: ContainerEnded | None = None
 
 
 class Sandbox(msgspec.Struct, frozen=True):

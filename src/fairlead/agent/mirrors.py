@@ -23,7 +23,7 @@ from fairlead.store.contract import Entry
 Passed = WakeAt | ListAll | Follow
 
 
-class Heard(NamedTuple):
+class HeardByMirrors(NamedTuple):
     """What events of one resource came to: instructions for the driver, and what changed."""
 
     passed: list[Passed]
@@ -64,7 +64,7 @@ class Mirrors:
             passed += _passed_on(mirror.handle(event))
         return passed
 
-    def hear(self, resource: str, events: Sequence[mirrored.Event]) -> Heard:
+    def hear(self, resource: str, events: Sequence[mirrored.Event]) -> HeardByMirrors:
         mirror = self.all[resource]
         was_synced, now = mirror.synced, 0.0
         passed: list[Passed] = []
@@ -75,7 +75,7 @@ class Mirrors:
             changes += [each for each in made if isinstance(each, mirrored.Changed)]
             passed += _passed_on(made)
         keeps = _keeps(events, changes)
-        return Heard(passed, changes, keeps, mirror.synced and not was_synced, now)
+        return HeardByMirrors(passed, changes, keeps, mirror.synced and not was_synced, now)
 
     @property
     def own_node(self) -> OwnNode | None:

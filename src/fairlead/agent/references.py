@@ -119,7 +119,7 @@ class _Book:
         self.stirred = 0  # the newest revision that the watch told of and nobody read
 
 
-class Library:
+class ReferenceLibrary:
     def __init__(self, pace: Pace, calls: Calls) -> None:
         self._pace, self._calls = pace, calls
         self._books: dict[Reference, _Book] = {}

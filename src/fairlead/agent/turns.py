@@ -11,7 +11,7 @@ from __future__ import annotations
 from fairlead.agent.contract import Backend
 
 
-class Turns:
+class BackendTurns:
     __slots__ = ("_backends", "_owed", "_total", "_turn")
 
     def __init__(self, backends: tuple[Backend, ...]) -> None:

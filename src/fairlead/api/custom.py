@@ -19,7 +19,7 @@ from fairlead.model.custom.definition import (
     names_of,
     spec_bytes,
 )
-from fairlead.model.custom.kinds import Made, made_of
+from fairlead.model.custom.kinds import DefinedKinds, made_of
 from fairlead.model.fields import FieldTables
 from fairlead.model.served import Served
 from fairlead.store.contract import DELETED, CommittedChange, Entry, Reader
@@ -35,7 +35,7 @@ class CustomKinds:
         self._catalog = catalog
         self._tables = tables
         self._known: dict[str, str] = {}  # definition -> digest of what its kinds follow from
-        self._made: dict[str, Made] = {}
+        self._made: dict[str, DefinedKinds] = {}
         # Resources that were served, and are so no longer or otherwise, since the last `observe`: a definition has
         # the name of its resource.
         self.changed: set[str] = set()

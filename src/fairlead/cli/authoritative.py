@@ -17,8 +17,8 @@ from fairlead.cli.client import ApiClient
 from fairlead.cli.objects import NamedObject, not_found, resolve_object
 from fairlead.cli.override_deeds import changes_of
 from fairlead.core.errors import ApiError, NotFound
-from fairlead.ledger.authority import AuthorityTable, Autoscaler, autoscaler_of, touches
-from fairlead.ledger.held_fields import HeldField, Subject, held_fields
+from fairlead.ledger.authority import AuthorityTable, ScalingBounds, autoscaler_of, touches
+from fairlead.ledger.held_fields import HeldField, HeldSubject, held_fields
 from fairlead.model.views import NODES, PODS, Meta, SchedulerOverride
 
 Json = dict[str, Any]
@@ -27,7 +27,7 @@ ITSELF = "(itself)"  # that the object is there
 _AUTOSCALERS = "/apis/autoscaling/v2/namespaces/{}/horizontalpodautoscalers"
 
 
-class Held(NamedTuple):
+class OverriddenField(NamedTuple):
     """A field, and the override that holds it."""
 
     row: HeldField
@@ -38,7 +38,7 @@ class Authority(NamedTuple):
     field: str
     authority: str  # whose word counts: override/..., controller ..., or a manager
     managers: tuple[str, ...]  # who wrote it, the last one first
-    held: tuple[Held, ...]
+    held: tuple[OverriddenField, ...]
     reverts: tuple[str, ...]  # controllers that would write it back, and how
 
     def as_json(self) -> Json:
@@ -60,14 +60,14 @@ class Authority(NamedTuple):
         }
 
 
-class Asked(NamedTuple):
+class AskedFields(NamedTuple):
     path: str  # as records name the object: RESOURCE/NAMESPACE/NAME
     fields: list[Authority]
 
 
 def ask(
     client: ApiClient, typed: str, namespace: str | None, overrides: Callable[[str], list[Json]]
-) -> Asked:
+) -> AskedFields:
     """`overrides`: those that may bear on an object of this namespace."""
     from fairlead.control.authority import authority_table
 
@@ -80,7 +80,7 @@ def ask(
     held = holding(overrides(named.namespace), _subject(client, resource, found), time.time())
     told = authorities(resource, found, held, authority_table(), _autoscaler(client, named, found))
     path = "/".join(each for each in (resource, named.namespace, named.name) if each)
-    return Asked(path, told)
+    return AskedFields(path, told)
 
 
 def resource_of(named: NamedObject) -> str:
@@ -92,9 +92,9 @@ def mark_of(override: Json) -> str:
     return f"{override['metadata']['namespace']}/{override['metadata']['name']}"
 
 
-def holding(overrides: Iterable[Json], subject: Subject, now: float) -> list[Held]:
+def holding(overrides: Iterable[Json], subject: HeldSubject, now: float) -> list[OverriddenField]:
     return [
-        Held(row, each)
+        OverriddenField(row, each)
         for each in overrides
         for row in held_fields(msgspec.convert(each, SchedulerOverride), changes_of(each), subject, now)
     ]
@@ -103,9 +103,9 @@ def holding(overrides: Iterable[Json], subject: Subject, now: float) -> list[Hel
 def authorities(
     resource: str,
     found: Json,
-    held: Sequence[Held],
+    held: Sequence[OverriddenField],
     table: AuthorityTable,
-    autoscaler: Autoscaler | None = None,
+    autoscaler: ScalingBounds | None = None,
 ) -> list[Authority]:
     """By the path of the field; the object itself first."""
     managers = _managers(found)
@@ -126,7 +126,7 @@ def authorities(
 
 
 def _authority(
-    field: str, managers: tuple[str, ...], held: tuple[Held, ...], reverts: tuple[str, ...]
+    field: str, managers: tuple[str, ...], held: tuple[OverriddenField, ...], reverts: tuple[str, ...]
 ) -> Authority:
     if held:
         names = sorted({mark_of(each.override) for each in held})
@@ -163,21 +163,21 @@ def _paths(fields: Json, above: str = "", depth: int = 1) -> Iterable[str]:
             yield from _paths(below, path, depth + 1)
 
 
-def _subject(client: ApiClient, resource: str, found: Json) -> Subject:
+def _subject(client: ApiClient, resource: str, found: Json) -> HeldSubject:
     meta = msgspec.convert(found["metadata"], Meta)
     if resource == NODES.name:
-        return Subject(resource, meta, meta.name, meta.labels)
+        return HeldSubject(resource, meta, meta.name, meta.labels)
     spec = found.get("spec") or {}
     if resource != PODS.name or not spec.get("nodeName"):
-        return Subject(resource, meta, priority=spec.get("priority") or 0 if resource == PODS.name else 0)
+        return HeldSubject(resource, meta, priority=spec.get("priority") or 0 if resource == PODS.name else 0)
     node = spec["nodeName"]
     labels: dict[str, str] = {}
     with suppress(ApiError):  # who may not read nodes learns what follows from the pod alone
         labels = client.get(f"/api/v1/nodes/{node}")["metadata"].get("labels") or {}
-    return Subject(resource, meta, node, labels, spec.get("priority") or 0)
+    return HeldSubject(resource, meta, node, labels, spec.get("priority") or 0)
 
 
-def _autoscaler(client: ApiClient, named: NamedObject, found: Json) -> Autoscaler | None:
+def _autoscaler(client: ApiClient, named: NamedObject, found: Json) -> ScalingBounds | None:
     if not named.namespace:
         return None
     try:

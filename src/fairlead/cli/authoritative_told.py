@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from fairlead.cli.audit import PATH as AUDIT
-from fairlead.cli.authoritative import Asked, Authority, Held, ask, mark_of
+from fairlead.cli.authoritative import AskedFields, Authority, OverriddenField, ask, mark_of
 from fairlead.cli.client import ApiClient
 from fairlead.cli.log_lines import LogLines
 from fairlead.cli.output import hint, print_json, print_table
 from fairlead.cli.override import KUBE_SYSTEM, path_of
-from fairlead.cli.override_deeds import Deeds, Place
+from fairlead.cli.override_deeds import Deeds, PlaceContents
 from fairlead.cli.override_report import print_edits
 from fairlead.core.errors import ApiError, Forbidden
 
@@ -34,7 +34,7 @@ def tell(client: ApiClient, options: argparse.Namespace) -> int:
     return 0
 
 
-def _meaning(held: Held) -> str:
+def _meaning(held: OverriddenField) -> str:
     spec = held.override["spec"]
     ends = f"until {spec['expiresAt']}, by {spec.get('owner')}: {spec['reason']}"
     return f"  {mark_of(held.override)} {held.row.change}: {held.row.means} ({ends})"
@@ -61,7 +61,7 @@ def _row(each: Authority) -> tuple[Any, ...]:
     )
 
 
-def _edits(client: ApiClient, asked: Asked) -> list[Json]:
+def _edits(client: ApiClient, asked: AskedFields) -> list[Json]:
     overrides = {mark_of(each.override): each.override for field in asked.fields for each in field.held}
     if not overrides:
         return []
@@ -76,4 +76,4 @@ def _edits(client: ApiClient, asked: Asked) -> list[Json]:
 def _edits_of(overrides: Iterable[Json], lines: list[Json], path: str) -> Iterable[Json]:
     """Each with the override that it went past; of several that hold the same, with each of them."""
     for each in overrides:
-        yield from Deeds(each, each["spec"]["expiresAt"], lines, (), Place()).edits(path)
+        yield from Deeds(each, each["spec"]["expiresAt"], lines, (), PlaceContents()).edits(path)

@@ -18,7 +18,7 @@ from fairlead.model.key import Key
 from fairlead.model.marks import POOL, REGION, ZONE
 from fairlead.model.views import NODES
 from fairlead.port.request import MERGE_PATCH, Request
-from fairlead.sim.preview.change import Change
+from fairlead.sim.preview.change import ProposedChange
 from fairlead.sim.preview.state import LiveState
 
 _DOMAINS = {"zone": ZONE, "region": REGION, "pool": POOL}
@@ -31,7 +31,7 @@ def change_of(
     deletions: Sequence[str],
     drains: Sequence[str],
     namespace: str,
-) -> Change:
+) -> ProposedChange:
     known = {key for key, _ in state.objects}
     asks: list[Request] = []
     told: list[str] = []
@@ -48,7 +48,7 @@ def change_of(
         told.append(f"drain {each}")
     if not asks and not nodes:
         raise UsageError("nothing to look ahead for: give -f FILE, --delete KIND/NAME or --drain node/NAME")
-    return Change(tuple(asks), tuple(dict.fromkeys(nodes)), told=", ".join(told))
+    return ProposedChange(tuple(asks), tuple(dict.fromkeys(nodes)), told=", ".join(told))
 
 
 def _edit(client: Getter, document: dict[str, Any], namespace: str, known: set[Key]) -> Request:

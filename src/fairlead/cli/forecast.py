@@ -20,7 +20,7 @@ from fairlead.cli.output import hint, print_json, print_table
 from fairlead.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from fairlead.sim.preview.difference import Act, Difference
+    from fairlead.sim.preview.difference import Act, PreviewDifference
 
 _ACTS_SHOWN = 30
 _EPILOG = """examples:
@@ -109,7 +109,7 @@ def run(options: argparse.Namespace) -> int:
     return 1 if undone or found.pending or found.refused else 0
 
 
-def print_difference(found: Difference) -> None:
+def print_difference(found: PreviewDifference) -> None:
     """Also what the dry run of an override shows."""
     how = (
         f"settles after {found.seconds:g} s"
@@ -173,7 +173,7 @@ def _together(acts: Sequence[Act]) -> list[tuple[float, float, str, str, str, st
     return rows
 
 
-def _print_workloads(found: Difference) -> None:
+def _print_workloads(found: PreviewDifference) -> None:
     if not found.workloads:
         return
     print("\nwhat becomes of pods:")

@@ -18,7 +18,7 @@ from fairlead.cli.output import hint, print_json
 from fairlead.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from fairlead.sim.preview.difference import Difference
+    from fairlead.sim.preview.difference import PreviewDifference
 
 Json = dict[str, Any]
 KUBE_SYSTEM = "kube-system"
@@ -203,7 +203,9 @@ def _make(options: argparse.Namespace) -> int:
     return _tell(made, options)
 
 
-def _tell_dry(wanted: Json, found: Difference | None, preview: Json, options: argparse.Namespace) -> int:
+def _tell_dry(
+    wanted: Json, found: PreviewDifference | None, preview: Json, options: argparse.Namespace
+) -> int:
     from fairlead.cli.forecast import print_difference
     from fairlead.model.kinds.override_preview import told
 

@@ -28,7 +28,7 @@ _MACHINE = "system:"  # what the names of all begin with that are no people
 _PAST = "fairlead.dev/past"  # as `api/admission/fights.py` marks what people wrote past a controller
 
 
-class Place(NamedTuple):
+class PlaceContents(NamedTuple):
     """What a place target is made of. Empty for any other target."""
 
     nodes: frozenset[str] = frozenset()
@@ -55,7 +55,7 @@ class Deeds:
     """`lines`: of the audit log; `records`: of decisions; both oldest first. `ended`: when it ended, or will."""
 
     def __init__(
-        self, override: Json, ended: str, lines: Iterable[Json], records: Iterable[Json], place: Place
+        self, override: Json, ended: str, lines: Iterable[Json], records: Iterable[Json], place: PlaceContents
     ) -> None:
         meta = override["metadata"]
         self._override, self._place, self._ended = override, place, f"{ended[:19]}Z"

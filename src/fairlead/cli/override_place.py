@@ -12,7 +12,7 @@ import msgspec
 
 from fairlead.cli.client import ApiClient
 from fairlead.cli.output import hint
-from fairlead.cli.override_deeds import Place
+from fairlead.cli.override_deeds import PlaceContents
 from fairlead.ledger import override as ledger
 from fairlead.model.kinds.scheduleroverride import PLACES, split
 from fairlead.model.views import Node, Pod, SchedulerOverride
@@ -29,11 +29,11 @@ class _Pods(msgspec.Struct):
     items: list[Pod] = []
 
 
-def place_of(client: ApiClient, override: Json, audit: Iterable[Json]) -> Place:
+def place_of(client: ApiClient, override: Json, audit: Iterable[Json]) -> PlaceContents:
     wanted = msgspec.convert(override, SchedulerOverride)
     is_place = split(wanted.spec.target)[0] in PLACES
     if not is_place and not ledger.bears_on_placement(wanted):
-        return Place()
+        return PlaceContents()
     at = _revision_of(override, audit)
     nodes = msgspec.json.decode(_read(client, "/api/v1/nodes", at), type=_Nodes).items
     names = frozenset(
@@ -42,10 +42,10 @@ def place_of(client: ApiClient, override: Json, audit: Iterable[Json]) -> Place:
         if ledger.closes(wanted, each.metadata.name, each.metadata.labels)
     )
     if not is_place:
-        return Place(names)  # what runs there stays, and is none of its business
+        return PlaceContents(names)  # what runs there stays, and is none of its business
     pods = msgspec.json.decode(_read(client, "/api/v1/pods", at), type=_Pods).items
     there = ((each.metadata.namespace, each.metadata.name) for each in pods if each.spec.node_name in names)
-    return Place(names, frozenset(there))
+    return PlaceContents(names, frozenset(there))
 
 
 def _revision_of(override: Json, audit: Iterable[Json]) -> str:

@@ -15,8 +15,8 @@ from fairlead.core.errors import FairleadError
 from fairlead.model.kinds import override_preview as kept
 
 if TYPE_CHECKING:
-    from fairlead.sim.preview.change import Change
-    from fairlead.sim.preview.difference import Difference
+    from fairlead.sim.preview.change import ProposedChange
+    from fairlead.sim.preview.difference import PreviewDifference
 
 Json = dict[str, Any]
 #: bound: plane | `fairlead override` looks ahead before it makes one for | it is made, and says so
@@ -25,7 +25,9 @@ PREVIEW_SECONDS = 10.0
 FORESEEN_SECONDS = 300.0
 
 
-def foresee(kubeconfig: Path | None, made: Json, seconds: float | None) -> tuple[Difference | None, Json]:
+def foresee(
+    kubeconfig: Path | None, made: Json, seconds: float | None
+) -> tuple[PreviewDifference | None, Json]:
     """What would come of an override that the server would take, and what it is to keep of that."""
     from fairlead.runtime.forks import ForkDied, in_one_fork
 
@@ -40,7 +42,7 @@ def foresee(kubeconfig: Path | None, made: Json, seconds: float | None) -> tuple
     return found, preview_of(found)
 
 
-def preview_of(found: Difference) -> Json:
+def preview_of(found: PreviewDifference) -> Json:
     """What an override keeps: the sums, and the workloads and zones most concerned."""
     concerned = [each for each in found.workloads if each.moved or each.pending > each.pending_before]
     concerned.sort(key=lambda each: (each.pending_before - each.pending, -each.moved))
@@ -74,7 +76,7 @@ def preview_of(found: Difference) -> Json:
     return told
 
 
-def _look_ahead(kubeconfig: Path | None, made: Json) -> Difference:
+def _look_ahead(kubeconfig: Path | None, made: Json) -> PreviewDifference:
     import gc
 
     gc.disable()  # what is made here lives as long as this process
@@ -89,11 +91,11 @@ def _look_ahead(kubeconfig: Path | None, made: Json) -> Difference:
     return preview(state, change_of(made), until)
 
 
-def change_of(made: Json) -> Change:
+def change_of(made: Json) -> ProposedChange:
     """The override, and the second person's approval where it needs one: what is foreseen is what it leads to then."""
     from fairlead.core import codec
     from fairlead.port.request import MERGE_PATCH, Request
-    from fairlead.sim.preview.change import Change
+    from fairlead.sim.preview.change import ProposedChange
 
     meta, spec = made["metadata"], made["spec"]
     asked = {
@@ -113,7 +115,7 @@ def change_of(made: Json) -> Change:
                 "patch", *where, meta["name"], subresource="approval", body=body, content_type=MERGE_PATCH
             ),
         )
-    return Change((ask,), then=then, told=f"override of {spec['target']}")
+    return ProposedChange((ask,), then=then, told=f"override of {spec['target']}")
 
 
 def _cut(text: str) -> str:

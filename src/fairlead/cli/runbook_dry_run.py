@@ -23,7 +23,7 @@ from fairlead.model.cel.errors import EvaluationError
 from fairlead.model.key import Key
 from fairlead.model.kind import Kind
 from fairlead.model.runbooks.filling import fill_text
-from fairlead.model.runbooks.procedure import Condition, Step, compile_procedure
+from fairlead.model.runbooks.procedure import CheckedCondition, RunbookStep, compile_procedure
 from fairlead.model.runbooks.sight import VIEWS
 from fairlead.model.selectors import LabelMatcher, from_object
 from fairlead.model.views import Resource, Stored, View
@@ -36,7 +36,7 @@ Json = dict[str, Any]
 T = TypeVar("T", bound=View)
 
 
-class Looked(NamedTuple):
+class DryRunLine(NamedTuple):
     """What came of one line of the dry run. `holds`: None where it cannot be told before the run."""
 
     part: str
@@ -159,57 +159,59 @@ class DryRun:
                 found[each["apiVersion"], each["kind"]] = kind
         return Catalog((*CATALOG, *found.values()))
 
-    def look(self) -> list[Looked]:
+    def look(self) -> list[DryRunLine]:
         procedure = self.scene.procedure
         lines = [self._condition("precondition", each) for each in procedure.preconditions]
         lines += [self._abort_rule(each) for each in procedure.abort_when]
         given = {each["name"]: each for each in self.scene.run.spec.procedure["steps"]}
         lines += [self._step(each, given[each.name]) for each in procedure.steps]
         for each in procedure.postconditions:
-            lines.append(Looked("postcondition", each.name, None, " ".join(each.program.text.split())))
+            lines.append(DryRunLine("postcondition", each.name, None, " ".join(each.program.text.split())))
         return lines
 
-    def _condition(self, part: str, condition: Condition) -> Looked:
+    def _condition(self, part: str, condition: CheckedCondition) -> DryRunLine:
         unmet = self.scene.unmet((condition,))
         text = " ".join(condition.program.text.split())
-        return Looked(part, condition.name, not unmet.name, unmet.why if unmet.name else text)
+        return DryRunLine(part, condition.name, not unmet.name, unmet.why if unmet.name else text)
 
-    def _abort_rule(self, condition: Condition) -> Looked:
+    def _abort_rule(self, condition: CheckedCondition) -> DryRunLine:
         met = self.scene.met((condition,))
         text = " ".join(condition.program.text.split())
-        return Looked(
+        return DryRunLine(
             "abort rule", condition.name, not met.name, f"would abort: {met.why}" if met.name else text
         )
 
-    def _step(self, step: Step, given: Json) -> Looked:
+    def _step(self, step: RunbookStep, given: Json) -> DryRunLine:
         text = fill_text(describe(given), self.scene.places)
         try:
             if step.when is not None and "answers" not in step.when.uses and not self.scene.holds(step.when):
-                return Looked(
+                return DryRunLine(
                     "step", step.name, None, f"left out as things are: {step.when.text.strip()} is false"
                 )
         except EvaluationError as error:
-            return Looked("step", step.name, None, f"{text}; whether it is left out is not known: {error}")
+            return DryRunLine(
+                "step", step.name, None, f"{text}; whether it is left out is not known: {error}"
+            )
         if step.action == "create":
             return self._create(step, text)
         if step.action == "verb":
             try:
                 before = verbs.value_before(self.scene, step)
             except verbs.Impossible as error:
-                return Looked("step", step.name, None, f"{text}; as things are: {error}")
-            return Looked("step", step.name, True, f"{text}; it is {before} now")
-        return Looked("step", step.name, None, text)
+                return DryRunLine("step", step.name, None, f"{text}; as things are: {error}")
+            return DryRunLine("step", step.name, True, f"{text}; it is {before} now")
+        return DryRunLine("step", step.name, None, text)
 
-    def _create(self, step: Step, text: str) -> Looked:
+    def _create(self, step: RunbookStep, text: str) -> DryRunLine:
         assert step.kind is not None
         body = rendered(self.scene, step)
         kind, space = step.kind, body["metadata"].get("namespace", "")
         root = f"/apis/{kind.api_version}" if kind.group else f"/api/{kind.api_version}"
         within = f"/namespaces/{space}" if space else ""
         if any(f"<{each}>" in str(body) for each in self.scene.places if "." in each):
-            return Looked("step", step.name, None, f"{text}, with what is answered", body)
+            return DryRunLine("step", step.name, None, f"{text}, with what is answered", body)
         try:
             self._client.post(f"{root}{within}/{kind.plural}", body, {"dryRun": "All"})
         except ApiError as error:
-            return Looked("step", step.name, False, f"{text}; the API would refuse it: {error}", body)
-        return Looked("step", step.name, True, text, body)
+            return DryRunLine("step", step.name, False, f"{text}; the API would refuse it: {error}", body)
+        return DryRunLine("step", step.name, True, text, body)

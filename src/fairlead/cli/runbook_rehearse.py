@@ -17,7 +17,7 @@ from fairlead.cli.output import cell, hint, print_json, print_table
 from fairlead.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from fairlead.sim.preview.change import Change
+    from fairlead.sim.preview.change import ProposedChange
     from fairlead.sim.preview.rehearsal import Rehearsed
     from fairlead.sim.preview.state import LiveState
 
@@ -96,7 +96,9 @@ def answers_of(given: dict[str, str]) -> dict[str, dict[str, str]]:
     return found
 
 
-def _meanwhile(client: ApiClient, state: LiveState, given: Sequence[str], space: str) -> dict[str, Change]:
+def _meanwhile(
+    client: ApiClient, state: LiveState, given: Sequence[str], space: str
+) -> dict[str, ProposedChange]:
     from fairlead.cli.changes import change_of
     from fairlead.cli.runbook import pairs
 

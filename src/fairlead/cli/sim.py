@@ -29,7 +29,7 @@ from fairlead.runtime.seeds import run_in_processes
 from fairlead.sim.chance import Chance
 from fairlead.sim.run import Runner, RunTally, SeedResult
 from fairlead.sim.sample import SHARE_MIN, fault_lines, probe_lines, report
-from fairlead.sim.search.contract import Attempt
+from fairlead.sim.search.contract import SearchAttempt
 from fairlead.sim.search.roster import SEARCHES, UNIFORM
 
 _EPILOG = """examples:
@@ -136,13 +136,13 @@ def _run(options: argparse.Namespace) -> int:
     return 0 if as_expected and not (options.strict and told["shortfalls"]) else 1
 
 
-def _tried(runner: Runner, options: argparse.Namespace) -> Iterator[tuple[Attempt, SeedResult]]:
+def _tried(runner: Runner, options: argparse.Namespace) -> Iterator[tuple[SearchAttempt, SeedResult]]:
     if options.search != UNIFORM:
         yield from search_in_processes(runner, options.search, options.seed, options.seeds, options.jobs)
         return
     seeds = range(options.seed, options.seed + options.seeds)
     for result in run_in_processes(runner, seeds, options.jobs):
-        yield Attempt(result.seed), result
+        yield SearchAttempt(result.seed), result
 
 
 def _summary(told: dict[str, Any], tally: RunTally, runner: Runner, options: argparse.Namespace) -> None:

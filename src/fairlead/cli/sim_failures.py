@@ -18,7 +18,7 @@ from fairlead.sim.hunt import shrink_case
 from fairlead.sim.player import FoundBy, record, trail_of
 from fairlead.sim.run import Failure, Runner
 from fairlead.sim.sample import replay_command, world_name
-from fairlead.sim.search.contract import Attempt
+from fairlead.sim.search.contract import SearchAttempt
 from fairlead.sim.search.roster import UNIFORM
 
 _NOT_PLAYED = ("process-lives",)  # whoever plays it again dies as well
@@ -31,7 +31,7 @@ class FailureReport:
         self._explained: set[str] = set()
         self.again: dict[tuple[int, str], str] = {}  # by seed and invariant, the command that shows it again
 
-    def add(self, attempt: Attempt, failure: Failure) -> None:
+    def add(self, attempt: SearchAttempt, failure: Failure) -> None:
         if self._text and sys.stderr.isatty():
             print("\r\033[K", end="", file=sys.stderr, flush=True)
         self._say(f"seed {failure.seed}: {failure.invariant}: {failure.message}")
@@ -50,7 +50,7 @@ class FailureReport:
         if self._text:
             print(line, flush=True)
 
-    def _note_again(self, attempt: Attempt, failure: Failure, artifact: str) -> None:
+    def _note_again(self, attempt: SearchAttempt, failure: Failure, artifact: str) -> None:
         """Only uniform runs follow from their seed alone: another is played from its artifact, or searched again."""
         options = self._options
         if artifact:
@@ -63,7 +63,7 @@ class FailureReport:
             told += f" --jobs {options.jobs}" if options.jobs > 1 else ""
         self.again[failure.seed, failure.invariant] = told
 
-    def _explain(self, attempt: Attempt, failure: Failure) -> None:
+    def _explain(self, attempt: SearchAttempt, failure: Failure) -> None:
         options = self._options
         self._note_again(attempt, failure, "")
         if not self._text and options.artifacts is None:

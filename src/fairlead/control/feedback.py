@@ -39,7 +39,7 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-class Value(msgspec.Struct, frozen=True, gc=False):
+class FieldValue(msgspec.Struct, frozen=True, gc=False):
     """What a field became. `same`: equal where the values are, times left out; `shown`: for people; `number`: where it
     is one."""
 
@@ -54,12 +54,12 @@ class Commit(msgspec.Struct, frozen=True):
     seconds: float
     writer: str
     key: Key
-    fields: Mapping[str, tuple[Value, Value]]
+    fields: Mapping[str, tuple[FieldValue, FieldValue]]
     decision: str = ""  # or the id of the request, where no controller of ours decided
     revision: int = 0
 
 
-class Step(msgspec.Struct, frozen=True, gc=False):
+class ChainLink(msgspec.Struct, frozen=True, gc=False):
     """One link of a chain."""
 
     seconds: float
@@ -70,23 +70,23 @@ class Step(msgspec.Struct, frozen=True, gc=False):
     revision: int = 0
 
 
-class Found(msgspec.Struct, frozen=True):
+class FoundLoop(msgspec.Struct, frozen=True):
     kind: str
     key: str  # of the object
     fields: tuple[str, ...]
     writers: tuple[str, ...]
     turns: int
-    proof: tuple[Step, ...]
+    proof: tuple[ChainLink, ...]
 
 
 class _Write(msgspec.Struct, frozen=True, gc=False):
-    step: Step
+    step: ChainLink
     same: bytes
 
 
 class _Rise(msgspec.Struct, frozen=True, gc=False):
     key: Key
-    step: Step
+    step: ChainLink
 
     @property
     def node(self) -> tuple[str, Key, str]:
@@ -97,7 +97,7 @@ class _Tried(msgspec.Struct):
     """Decisions of one controller on one object that came to nothing, all of them the same."""
 
     said: tuple[str, ...]
-    steps: deque[Step]
+    steps: deque[ChainLink]
     times: int = 0
 
 
@@ -111,15 +111,19 @@ class Feedback:
         self._said: BoundedDict[str, tuple[str, str, tuple[str, ...]]] = BoundedDict(DECISIONS_KEPT_MAX)
         self._tried: OrderedDict[tuple[str, str], _Tried] = OrderedDict()
 
-    def committed(self, commit: Commit, reads: Reads, turns_max: int, window_seconds: float) -> list[Found]:
+    def committed(
+        self, commit: Commit, reads: Reads, turns_max: int, window_seconds: float
+    ) -> list[FoundLoop]:
         """What this commit is the newest step of."""
         if not turns_max:
             return []
-        found: list[Found] = []
+        found: list[FoundLoop] = []
         for field, (before, after) in commit.fields.items():
             if follows(field):
                 continue
-            step = Step(commit.seconds, commit.writer, field, after.shown, commit.decision, commit.revision)
+            step = ChainLink(
+                commit.seconds, commit.writer, field, after.shown, commit.decision, commit.revision
+            )
             since = commit.seconds - window_seconds
             found += self._oscillates(commit.key, step, before, after, turns_max, since)
             if before.number is not None and after.number is not None and after.number > before.number:
@@ -127,12 +131,12 @@ class Feedback:
         return found
 
     def _oscillates(
-        self, key: Key, step: Step, before: Value, after: Value, turns_max: int, since: float
-    ) -> list[Found]:
+        self, key: Key, step: ChainLink, before: FieldValue, after: FieldValue, turns_max: int, since: float
+    ) -> list[FoundLoop]:
         writes = _of(self._written, (key, step.field), FIELDS_KEPT_MAX, PROOF_MAX)
         if not writes or writes[-1].same != before.same:  # what was before is not what we saw last
             writes.clear()
-            writes.append(_Write(Step(step.seconds, "", step.field, before.shown, ""), before.same))
+            writes.append(_Write(ChainLink(step.seconds, "", step.field, before.shown, ""), before.same))
         writes.append(_Write(step, after.same))
         turns = 0
         known = list(writes)
@@ -145,9 +149,11 @@ class Feedback:
             return []
         proof = tuple(each.step for each in known[-turns - 2 :])
         writers = tuple(sorted({each.writer for each in proof if each.writer}))
-        return [Found(OSCILLATION, _text(key), (step.field,), writers, turns, proof)]
+        return [FoundLoop(OSCILLATION, _text(key), (step.field,), writers, turns, proof)]
 
-    def _amplifies(self, key: Key, step: Step, reads: Reads, turns_max: int, since: float) -> list[Found]:
+    def _amplifies(
+        self, key: Key, step: ChainLink, reads: Reads, turns_max: int, since: float
+    ) -> list[FoundLoop]:
         """Walks back over rises that two writers made by turns, each of what the other decides on."""
         rises = _of(self._rises, key.namespace, SPACES_KEPT_MAX, _RISES_KEPT)
         newest = _Rise(key, step)
@@ -175,7 +181,7 @@ class Feedback:
         proof = tuple(each.step for each in reversed(chain))[-PROOF_MAX:]
         fields = tuple(dict.fromkeys((step.field, other.step.field)))
         writers = tuple(sorted({step.writer, other.step.writer}))
-        return [Found(AMPLIFICATION, _text(key), fields, writers, turns, proof)]
+        return [FoundLoop(AMPLIFICATION, _text(key), fields, writers, turns, proof)]
 
     def decided(self, decision: str, controller: str, key: str, said: tuple[str, ...]) -> None:
         """A decision was recorded. One that says something else ends what was the same."""
@@ -186,7 +192,7 @@ class Feedback:
 
     def came_to_nothing(
         self, decision: str, why: str, seconds: float, invalid_max: int, window_seconds: float
-    ) -> list[Found]:
+    ) -> list[FoundLoop]:
         """What was decided was refused, or came too late."""
         known = self._said.get(decision)
         if known is None or not invalid_max:
@@ -197,11 +203,11 @@ class Feedback:
             tried = self._tried[controller, key] = _Tried(said, deque(maxlen=PROOF_MAX))
             while len(self._tried) > DECISIONS_KEPT_MAX:
                 self._tried.popitem(last=False)
-        tried.steps.append(Step(seconds, controller, "", why, decision))
+        tried.steps.append(ChainLink(seconds, controller, "", why, decision))
         tried.times += 1
         if tried.times < invalid_max:
             return []
-        return [Found(INVALID, key, tuple(said), (controller,), tried.times, tuple(tried.steps))]
+        return [FoundLoop(INVALID, key, tuple(said), (controller,), tried.times, tuple(tried.steps))]
 
 
 def follows(field: str) -> bool:

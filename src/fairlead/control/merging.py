@@ -27,7 +27,7 @@ Encode = Callable[[Attempts | None], bytes]
 _COUNTERS = re.compile(r"\b(attempts?) \d+")
 
 
-class Told(NamedTuple):
+class MergedLines(NamedTuple):
     """Lines to be written, and the id that the decision goes by."""
 
     lines: tuple[bytes, ...]
@@ -74,14 +74,14 @@ class Merging:
         encode: Encode,
         number: int = 0,
         shared: bytes = b"",
-    ) -> Told:
+    ) -> MergedLines:
         """`said`: all in which it may differ from the one before. `number`: of the attempt, where they are numbered.
         `shared`: a line that its own needs beside it, which the caller writes with lines that are returned."""
         series = self._series.get((controller, key))
         if series is None or series.said != said:
             before = self.other(controller, key)
             self._series[controller, key] = _Series(said, number or 1, decision)
-            return Told((*before, *self._bounded(), encode(None)), decision)
+            return MergedLines((*before, *self._bounded(), encode(None)), decision)
         series.count += 1
         self.merged += 1
         number = number or series.count
@@ -89,10 +89,10 @@ class Merging:
         self._series[controller, key] = self._series.pop((controller, key))
         if series.count < 2 * series.written:
             series.unwritten = (shared, line) if shared else (line,)
-            return Told((), series.id)
+            return MergedLines((), series.id)
         series.written, series.first, series.id = series.count, number + 1, decision
         series.unwritten = ()
-        return Told((line,), decision)
+        return MergedLines((line,), decision)
 
     def end(self) -> tuple[bytes, ...]:
         """A term ends: all that was counted."""

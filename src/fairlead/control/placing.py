@@ -32,8 +32,8 @@ from fairlead.control.complaints import Complaints, one_line, try_call
 from fairlead.control.flights import Flight, Flights
 from fairlead.control.health import Health
 from fairlead.control.instructions import Outbox, Record
-from fairlead.control.merging import Attempts, Told
-from fairlead.control.recording import Subject
+from fairlead.control.merging import Attempts, MergedLines
+from fairlead.control.recording import RecordSubject
 from fairlead.control.settings import PlacingSettings, Settings
 from fairlead.control.turn import Turn
 from fairlead.decision.contract import SETTLED, Decision, EventNote, Waiting
@@ -265,20 +265,22 @@ class Placer:
         taken: TakenPod,
         attempt: SchedulingAttempt,
         now: float,
-    ) -> Told:
+    ) -> MergedLines:
         """An attempt that comes to nothing, as the one before did, and has nothing to tell the pod, is counted. How
         much is kept of any is for the policy of records."""
         merging, recording = self._kept.merging, self._kept.recording
         key, pod, decision = attempt.key, taken.pod, self._kept.term.next_id()
         if recording.is_off:
-            return Told((), decision)
+            return MergedLines((), decision)
         is_blocked = not (attempt.node or attempt.nominated or attempt.victims)
         said = said_of(attempt, taken, self.policy) if is_blocked else None
         repeats = is_blocked and merging.repeats(NAME, key, said)
         level = FULL
         if recording.policy is not None:
             owner = pod.metadata.controller
-            subject = Subject(NAME, key, is_blocked, owner.name if owner else "", pod.spec.priority or 0)
+            subject = RecordSubject(
+                NAME, key, is_blocked, owner.name if owner else "", pod.spec.priority or 0
+            )
             if is_blocked and not repeats:
                 recording.failing(subject, now)
             level = recording.level(subject, now)
@@ -292,8 +294,8 @@ class Placer:
             before = merging.other(NAME, key)
             if level == NONE:
                 recording.left_out += 1
-                return Told(before, decision)
-            return Told((*before, encode()), decision)
+                return MergedLines(before, decision)
+            return MergedLines((*before, encode()), decision)
         return merging.blocked(NAME, key, said, decision, encode, taken.attempts, batch_line)
 
     def _attempt(self, pod: Pod, faulty: list[Key]) -> SchedulingAttempt:

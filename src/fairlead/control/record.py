@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, Protocol
 from fairlead.cache.view import MirrorView
 from fairlead.control.instructions import DECISIONS, TURNS, Record
 from fairlead.control.merging import Attempts, Merging, without_counters
-from fairlead.control.recording import Recording, Subject
+from fairlead.control.recording import Recording, RecordSubject
 from fairlead.control.refusals import Wait
 from fairlead.control.turn import Turn
 from fairlead.core import codec
@@ -68,7 +68,7 @@ def records_of(
     is_blocked = not turn.decision.effects and isinstance(verdict, Waiting | Stuck)
     level, subject = FULL, None
     if recording.policy is not None:
-        subject = Subject(who.controller, turn.key, is_blocked, _owner(turn.key, view))
+        subject = RecordSubject(who.controller, turn.key, is_blocked, _owner(turn.key, view))
         level = recording.level(subject, now)
     if not is_blocked or not isinstance(verdict, Waiting | Stuck):
         before = [*map(Record, merging.other(who.controller, turn.key))]

@@ -38,7 +38,7 @@ WATCHED = frozenset(
 _POLICIES = (PLANE_SETTINGS.name, SCHEDULING_POLICIES.name)
 
 
-class Subject(NamedTuple):
+class RecordSubject(NamedTuple):
     """What a rule may ask of a decision."""
 
     controller: str
@@ -83,7 +83,7 @@ class Recording:
             if after is not None and _is_rolling(found):
                 rolling[found.metadata.name] = None
 
-    def failing(self, subject: Subject, now: float) -> None:
+    def failing(self, subject: RecordSubject, now: float) -> None:
         """It is blocked, and was not before: what comes is worth knowing, of it and of what owns it."""
         if self.policy is None or not self.policy.spec.raise_minutes:
             return
@@ -96,14 +96,14 @@ class Recording:
 
     # What it is asked
 
-    def level(self, subject: Subject, now: float) -> str:
+    def level(self, subject: RecordSubject, now: float) -> str:
         if self.policy is None or self.is_raised(subject, now):
             return FULL
         rules = self.policy.spec.rules
         found = next((each.level for each in rules if self._matches(each, subject, now)), FULL)
         return OUTCOME if found == NONE and subject.blocked else found
 
-    def is_raised(self, subject: Subject, now: float) -> bool:
+    def is_raised(self, subject: RecordSubject, now: float) -> bool:
         if not self._raised:
             return False
         names = (subject.key.name, subject.owner)
@@ -118,7 +118,7 @@ class Recording:
         self.lines[level] = self.lines.get(level, 0) + 1
         self.bytes[level] = self.bytes.get(level, 0) + size
 
-    def _matches(self, rule: RecordingRule, subject: Subject, now: float) -> bool:
+    def _matches(self, rule: RecordingRule, subject: RecordSubject, now: float) -> bool:
         key = subject.key
         return (
             (not rule.controllers or subject.controller in rule.controllers)
@@ -133,7 +133,7 @@ class Recording:
             and (not rule.when or any(self._is_in(window, subject, now) for window in rule.when))
         )
 
-    def _is_in(self, window: str, subject: Subject, now: float) -> bool:
+    def _is_in(self, window: str, subject: RecordSubject, now: float) -> bool:
         if window == POLICY_CHANGE:
             return bool(self._changed_at) and now < self._changed_at + POLICY_WINDOW_SECONDS
         if window == INCIDENT:

@@ -27,12 +27,12 @@ from fairlead.control.feedback import (
     INVALID,
     OSCILLATION,
     REPEAT,
+    ChainLink,
     Commit,
     Feedback,
-    Found,
+    FieldValue,
+    FoundLoop,
     Reads,
-    Step,
-    Value,
 )
 from fairlead.core import codec
 from fairlead.core.times import timestamp
@@ -89,7 +89,7 @@ class WriteLoop(msgspec.Struct, gc=False):
     writes: int  # of the same, or turns
     kind: str = REPEAT
     writers: tuple[str, ...] = ()
-    proof: tuple[Step, ...] = ()  # the newest steps of several
+    proof: tuple[ChainLink, ...] = ()  # the newest steps of several
 
 
 class _Written(msgspec.Struct):
@@ -157,7 +157,7 @@ class WriteLoops:
             self._feedback.decided(line.id, line.controller, line.object, said)
         return []
 
-    def _kept(self, found: list[Found], now: float) -> list[WriteLoop]:
+    def _kept(self, found: list[FoundLoop], now: float) -> list[WriteLoop]:
         news: list[WriteLoop] = []
         for each in found:
             mark = (each.kind, each.key, each.fields, each.writers)
@@ -254,14 +254,14 @@ def _describe_turns(loop: WriteLoop) -> str:
     return f"{loop.controller} raise {fields} by turns, last of {loop.object}, {loop.writes} times: {values}; {ids}"
 
 
-def value_of(value: Any, is_shown: bool = True) -> Value:
+def value_of(value: Any, is_shown: bool = True) -> FieldValue:
     """What a field is, for `committed`. `is_shown`: not of a Secret."""
     same = blake2b(codec.encode(_timeless(value)), digest_size=12).digest()
     if not is_shown:
-        return Value(same, "...")
+        return FieldValue(same, "...")
     shown = "nothing" if value is None else codec.encode(value).decode()
     shown = shown if len(shown) <= SHOWN_MAX else f"{shown[: SHOWN_MAX - 3]}..."
-    return Value(same, shown, _number(value))
+    return FieldValue(same, shown, _number(value))
 
 
 def _number(value: Any) -> float | None:

@@ -29,7 +29,7 @@ from fairlead.store.contract import Compacted, Entry, FutureRevision, Reader
 Json = dict[str, Any]
 
 
-class Rerun(NamedTuple):
+class RerunAttempt(NamedTuple):
     """An attempt that was run again, with the world it was run on, the pod itself not yet placed."""
 
     attempt: SchedulingAttempt
@@ -68,7 +68,7 @@ def inputs_of(reader: Reader, batch: Json, position: int) -> Asking[Inputs | str
     return Inputs(entries, pods, tuple(batch["assumed"]), parse_time(batch["time"]))
 
 
-def run_again(inputs: Inputs, policy: Policy) -> Rerun:
+def run_again(inputs: Inputs, policy: Policy) -> RerunAttempt:
     """Takes as long as it takes; touches nothing but what it is given."""
     snapshot, pods = _world(inputs)
     assume(snapshot, pods.get, inputs.assumed)
@@ -78,7 +78,7 @@ def run_again(inputs: Inputs, policy: Policy) -> Rerun:
         cycle.place(pod)
     attempt = cycle.place(last, assume=False)
     snapshot.release(attempt.key)  # its own claim is in nobody's way but its own
-    return Rerun(attempt, snapshot, snapshot.facts_for(last))
+    return RerunAttempt(attempt, snapshot, snapshot.facts_for(last))
 
 
 def _world(inputs: Inputs) -> tuple[Snapshot, dict[str, Pod]]:

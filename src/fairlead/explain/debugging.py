@@ -40,7 +40,7 @@ _REPAIR = "RepairComplete"
 LOOKED_BACK_SECONDS = 6 * 3600.0
 
 
-class Attempt(NamedTuple):
+class PlacementAttempt(NamedTuple):
     pod: Pod
     line: records.NumberedRecord | None
     verdict: Verdict | None
@@ -88,7 +88,7 @@ def _pod(sources: Sources, text: str) -> Pod | None:
     return sources.pod(key.namespace, key.name) if key.resource == PODS.name else None
 
 
-def _last_attempt(sources: Sources, pending: list[Pod]) -> Asking[Attempt]:
+def _last_attempt(sources: Sources, pending: list[Pod]) -> Asking[PlacementAttempt]:
     """Of the pod that has waited longest."""
     pod = min(pending, key=lambda each: (each.metadata.creation_timestamp, each.metadata.name))
     meta = pod.metadata
@@ -101,12 +101,12 @@ def _last_attempt(sources: Sources, pending: list[Pod]) -> Asking[Attempt]:
         lambda each: bool(each.record["uid"] == meta.uid),
     )
     if not found:
-        return Attempt(pod, None, None)
+        return PlacementAttempt(pod, None, None)
     [line] = found
     policy = sources.policy(line.record)
     if policy is None or line.record.get("node"):
-        return Attempt(pod, line, None)
-    return Attempt(pod, line, (yield from verdict_of(sources, pod, line.record, policy)))
+        return PlacementAttempt(pod, line, None)
+    return PlacementAttempt(pod, line, (yield from verdict_of(sources, pod, line.record, policy)))
 
 
 def _last_refusal(family: Family) -> Line | None:
@@ -183,7 +183,7 @@ def _ready(there: Json, pods: list[Pod]) -> Json:
     return {"ready": told, "desired": wanted, "exist": made}
 
 
-def _reason(last: Attempt | None, refused: Line | None) -> str:
+def _reason(last: PlacementAttempt | None, refused: Line | None) -> str:
     if last is not None and last.line is not None:
         refusals = last.line.record.get("refusals") or ()
         if refusals:
@@ -224,7 +224,7 @@ def _repair(there: Json) -> Json | None:
     return None
 
 
-def _unread(sources: Sources, family: Family, last: Attempt | None, found: Boundary) -> list[str]:
+def _unread(sources: Sources, family: Family, last: PlacementAttempt | None, found: Boundary) -> list[str]:
     told = unread(sources, family, 0.0)
     if last is not None and last.line is None:
         told.append(f"no attempt to place {last.pod.metadata.name} is on record")

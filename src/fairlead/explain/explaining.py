@@ -234,7 +234,7 @@ def _when_placed(sources: Sources, pod: Pod) -> Asking[tuple[Snapshot, Facts, Po
 def _placed_again(
     inputs: again.Inputs, policy: Policy, time: str
 ) -> Asking[tuple[Snapshot, Facts, Policy, str] | str]:
-    found: again.Rerun = yield lambda: again.run_again(inputs, policy)
+    found: again.RerunAttempt = yield lambda: again.run_again(inputs, policy)
     return found.snapshot, found.facts, policy, f"when it was placed, {time}"
 
 

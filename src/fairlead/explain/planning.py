@@ -39,7 +39,7 @@ class WantedPods(msgspec.Struct, frozen=True):
     names: tuple[str, ...]
 
 
-class Question(msgspec.Struct, frozen=True):
+class PlanQuestion(msgspec.Struct, frozen=True):
     items: tuple[WantedPods, ...]
 
 
@@ -75,7 +75,7 @@ def answer(sources: Sources, body: bytes, sight: Sight = EVERYTHING) -> Asking[J
 
 def _asked(body: bytes) -> list[Pod]:
     try:
-        question = msgspec.json.decode(body, type=Question)
+        question = msgspec.json.decode(body, type=PlanQuestion)
         pods = [
             _named(msgspec.convert(each.pod, Pod), name) for each in question.items for name in each.names
         ]

@@ -30,7 +30,7 @@ class NumberedRecord(NamedTuple):
     record: Json
 
 
-class Stored(NamedTuple):
+class StoredNote(NamedTuple):
     sequence: int
     at: float
     note: Note
@@ -43,9 +43,9 @@ def touching(
     before: int = 0,
     limit: int = _PAGE,
     stream: str = STREAM,
-) -> Asking[list[Stored]]:
+) -> Asking[list[StoredNote]]:
     """Lines that touch one of these objects, the newest first."""
-    found: list[Stored] = []
+    found: list[StoredNote] = []
     wanted = frozenset(keys)
     while len(found) < limit:
         page = min(_PAGE, limit - len(found))
@@ -53,7 +53,7 @@ def touching(
         for sequence in sequences:
             lines = journal.notes(stream, sequence - 1, 1)
             if lines and lines[0][0] == sequence and not wanted.isdisjoint(touched_by(lines[0][2].body)):
-                found.append(Stored(*lines[0]))
+                found.append(StoredNote(*lines[0]))
         if len(sequences) < page:
             break
         before = sequences[-1]

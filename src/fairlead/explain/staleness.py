@@ -70,7 +70,7 @@ def verdict_of(sources: Sources, pod: Pod, record: Json, policy: Policy) -> Aski
     newest = _newest(sources, pod)
     if newest is None:
         return Verdict(STALE, "the pod itself is gone", tuple(ages))
-    found: again.Rerun = yield lambda: again.run_again(newest, policy)
+    found: again.RerunAttempt = yield lambda: again.run_again(newest, policy)
     return judge(ages, found.attempt)
 
 

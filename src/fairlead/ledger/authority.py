@@ -48,7 +48,7 @@ class Fight(NamedTuple):
     reads: bool = False
 
 
-class Autoscaler(NamedTuple):
+class ScalingBounds(NamedTuple):
     name: str
     least: int
     most: int
@@ -82,7 +82,12 @@ class AuthorityTable:
         return self._met(self.rows_of(DELETE, resource), "", old, None)
 
     def of_change(
-        self, resource: str, old: Json, new: Json, fields: Sequence[str], autoscaler: Autoscaler | None = None
+        self,
+        resource: str,
+        old: Json,
+        new: Json,
+        fields: Sequence[str],
+        autoscaler: ScalingBounds | None = None,
     ) -> list[Fight]:
         """`fields`: those that differ, by their paths."""
         found: list[Fight] = []
@@ -99,7 +104,7 @@ class AuthorityTable:
         return list(dict.fromkeys(found))[:FIGHTS_MAX]
 
     def _met(
-        self, rows: Iterable[AuthorityRow], field: str, old: Json, autoscaler: Autoscaler | None
+        self, rows: Iterable[AuthorityRow], field: str, old: Json, autoscaler: ScalingBounds | None
     ) -> list[Fight]:
         found = []
         owner = _controller(old)
@@ -119,13 +124,13 @@ class AuthorityTable:
         return found
 
 
-def autoscaler_of(kind: str, name: str, autoscalers: Iterable[Json]) -> Autoscaler | None:
+def autoscaler_of(kind: str, name: str, autoscalers: Iterable[Json]) -> ScalingBounds | None:
     """The first HorizontalPodAutoscaler that has this object as its target."""
     for each in autoscalers:
         spec: Mapping[str, Any] = each.get("spec") or {}
         target = spec.get("scaleTargetRef") or {}
         if target.get("kind") == kind and target.get("name") == name:
-            return Autoscaler(
+            return ScalingBounds(
                 each["metadata"]["name"], spec.get("minReplicas") or 1, spec.get("maxReplicas") or 0
             )
     return None

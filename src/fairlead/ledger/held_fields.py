@@ -41,7 +41,7 @@ _SORTS = {
 _CLOSING = ("cordon", "drain", "avoidZones", "avoidPools", "avoidNodes")
 
 
-class Subject(NamedTuple):
+class HeldSubject(NamedTuple):
     """An object as far as it matters here; `node`: of a pod, where it is; of a Node, its name."""
 
     resource: str
@@ -88,7 +88,7 @@ def rows_of(changes: Iterable[str], resource: str) -> list[HeldField]:
 
 
 def held_fields(
-    override: SchedulerOverride, changes: Iterable[str], subject: Subject, now: float
+    override: SchedulerOverride, changes: Iterable[str], subject: HeldSubject, now: float
 ) -> list[HeldField]:
     """`changes`: those that the override makes, by their names in spec.changes."""
     if not ledger.is_active(override, now):
@@ -111,46 +111,46 @@ def edited(rows: Iterable[HeldField], fields: Iterable[str], *, removed: bool) -
     ]
 
 
-def _covered(override: SchedulerOverride, subject: Subject) -> bool:
+def _covered(override: SchedulerOverride, subject: HeldSubject) -> bool:
     meta = subject.meta
     if subject.resource == PODS.name:
         return ledger.covers(override, meta.namespace, ledger.names_of_owner(meta))
     return ledger.covers(override, meta.namespace, ledger.names_of(meta, _SORTS.get(subject.resource, "")))
 
 
-def _closed(override: SchedulerOverride, subject: Subject) -> bool:
+def _closed(override: SchedulerOverride, subject: HeldSubject) -> bool:
     return ledger.closes(override, subject.node, subject.node_labels)
 
 
-def _unrepaired(override: SchedulerOverride, subject: Subject) -> bool:
+def _unrepaired(override: SchedulerOverride, subject: HeldSubject) -> bool:
     if not ledger.in_scope(override, subject.node_labels):
         return False
     at_place = ledger.is_at(override.spec.target, subject.node, subject.node_labels)
     return at_place or _covered(override, subject)
 
 
-def _approved(override: SchedulerOverride, subject: Subject) -> bool:
+def _approved(override: SchedulerOverride, subject: HeldSubject) -> bool:
     return ledger.approves(override, subject.meta)
 
 
-def _made_for(override: SchedulerOverride, subject: Subject) -> bool:
+def _made_for(override: SchedulerOverride, subject: HeldSubject) -> bool:
     meta = override.metadata
     return ledger.made_for(subject.meta) == Key(OVERRIDES.name, meta.namespace, meta.name)
 
 
-def _prioritized(override: SchedulerOverride, subject: Subject) -> bool:
+def _prioritized(override: SchedulerOverride, subject: HeldSubject) -> bool:
     if not bears_on_priority(override):
         return False
     lowers = not subject.node and value_of(override) < subject.priority and _covered(override, subject)
     return lowers or raises(override, subject.meta.uid, subject.priority)
 
 
-def _weighed(override: SchedulerOverride, subject: Subject) -> bool:
+def _weighed(override: SchedulerOverride, subject: HeldSubject) -> bool:
     weights = noted(subject.meta.annotations)
     return weights is not None and weights.by == ledger.mark_of(override)
 
 
-Applies = Callable[[SchedulerOverride, Subject], bool]
+Applies = Callable[[SchedulerOverride, HeldSubject], bool]
 _APPLIES: dict[tuple[str, str], Applies] = {
     **{(change, NODES.name): _closed for change in _CLOSING},
     ("drain", PODS.name): _closed,

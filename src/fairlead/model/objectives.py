@@ -49,7 +49,7 @@ class Promise(Protocol):
     def window_seconds(self) -> int: ...
 
 
-class Account(NamedTuple):
+class ObjectiveAccount(NamedTuple):
     """`seen`: oldest first."""
 
     objective: float  # percent

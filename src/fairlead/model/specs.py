@@ -76,13 +76,13 @@ def stored_spec(resource: str, encoded: bytes) -> tuple[KnownSpec, bytes]:
     return spec_of(resource, encoded), b""
 
 
-class Counts(NamedTuple):
+class SpecCounts(NamedTuple):
     known: int
     unknown: int
     kept: int
 
 
-def counts() -> Counts:
+def counts() -> SpecCounts:
     """How often a spec was known, since the process began, and how many are kept now."""
     info = _kept.cache_info()
-    return Counts(info.hits, info.misses, info.currsize)
+    return SpecCounts(info.hits, info.misses, info.currsize)

@@ -36,7 +36,7 @@ class Released(msgspec.Struct, Generic[K], frozen=True, tag=True):
     at: float
 
 
-class Hold(msgspec.Struct, Generic[K], gc=False):
+class KeyHold(msgspec.Struct, Generic[K], gc=False):
     since: float
     turns: int  # within a window, when it was found
     started_at: float  # its last turn
@@ -52,7 +52,7 @@ class Heat(Generic[K]):
         self._this: dict[K, int] = {}
         self._last: dict[K, int] = {}
         self._window_start = -inf
-        self.held: OrderedDict[K, Hold[K]] = OrderedDict()  # the one to be released next is first
+        self.held: OrderedDict[K, KeyHold[K]] = OrderedDict()  # the one to be released next is first
         self.found = 0
         self.reports: deque[Quarantined[K] | Released[K]] = deque(maxlen=REPORTS_MAX)
 
@@ -84,14 +84,14 @@ class Heat(Generic[K]):
             turns += int(self._last.get(key, 0) * (1 - elapsed / self._settings.hot_window_seconds))
         if turns > limit:
             self.found += 1
-            self.held[key] = Hold(now, turns, now, now + self._settings.quarantine_seconds)
+            self.held[key] = KeyHold(now, turns, now, now + self._settings.quarantine_seconds)
             self.reports.append(Quarantined(key, now, turns))
 
     def hold(self, key: K, now: float, times: int) -> None:
         """Somebody found out in another way that it runs in circles. Whoever did reports it himself."""
         if self._settings.hot_turns_max and key not in self.held:
             self.found += 1
-            self.held[key] = Hold(now, times, now, now + self._settings.quarantine_seconds)
+            self.held[key] = KeyHold(now, times, now, now + self._settings.quarantine_seconds)
 
     def earliest(self, key: K, now: float, at: float) -> float:
         """When an add for `at` may run."""

@@ -14,7 +14,7 @@ from fairlead.queue.entry import K
 from fairlead.queue.settings import QueueSettings
 
 
-class Counts(msgspec.Struct, frozen=True):
+class QueueCounts(msgspec.Struct, frozen=True):
     """Since the queue was made. added - collapsed = popped + what still waits."""
 
     added: int
@@ -37,7 +37,7 @@ class Running(msgspec.Struct, Generic[K], frozen=True):
     again: bool  # it will run once more afterwards
 
 
-class Held(msgspec.Struct, Generic[K], frozen=True):
+class HotKey(msgspec.Struct, Generic[K], frozen=True):
     """A hot key."""
 
     key: K
@@ -63,6 +63,6 @@ class QueueSnapshot(msgspec.Struct, Generic[K], frozen=True):
     most_retried: tuple[Retried[K], ...]
     longest_running: tuple[Running[K], ...]
     held: int  # hot keys
-    longest_held: tuple[Held[K], ...]
-    counts: Counts
+    longest_held: tuple[HotKey[K], ...]
+    counts: QueueCounts
     settings: QueueSettings

@@ -33,7 +33,7 @@ from fairlead.queue.histogram import Histogram
 from fairlead.queue.lines import FairLine
 from fairlead.queue.rate import Rate
 from fairlead.queue.settings import QueueSettings
-from fairlead.queue.snapshot import Counts, Held, QueueSnapshot, Retried, Running
+from fairlead.queue.snapshot import HotKey, QueueCounts, QueueSnapshot, Retried, Running
 
 # Popped entries that `_arrivals` may hold beyond the ready ones before it is rewritten.
 _SLACK = 64
@@ -237,10 +237,10 @@ class WorkQueue(Generic[K]):
             ),
             held=len(self._heat.held),
             longest_held=tuple(
-                Held(key, max(0.0, now - hold.since), hold.turns, hold.put_off, hold.until)
+                HotKey(key, max(0.0, now - hold.since), hold.turns, hold.put_off, hold.until)
                 for key, hold in held
             ),
-            counts=Counts(
+            counts=QueueCounts(
                 added=self.added,
                 collapsed=self.collapsed,
                 popped=self.popped,

@@ -29,7 +29,7 @@ _PREFIX_MAX = 223  # of an owner's name in the name of a revision, as Kubernetes
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 
-class Recorded(NamedTuple):
+class RecordedRevision(NamedTuple):
     """The revision of the template that is wanted now, or the effect that makes it the newest. Neither: wait."""
 
     update: ControllerRevision | None
@@ -59,28 +59,28 @@ def record_revision(
     owner: Meta,
     template: Json,
     revisions: Sequence[ControllerRevision],
-) -> Recorded:
+) -> RecordedRevision:
     """`revisions`: the owner's own, in order."""
     wanted = _without_nulls(template)
     equal = [each for each in revisions if _without_nulls(template_in(each)) == wanted]
     if equal and equal[-1] is revisions[-1]:
-        return Recorded(equal[-1], None)
+        return RecordedRevision(equal[-1], None)
     number = revisions[-1].revision + 1 if revisions else 1
     if equal:
         found = equal[-1]
         renumbered = ensure_field(
             controller, owner, CONTROLLER_REVISIONS, found, ("revision",), found.revision, number
         )
-        return Recorded(None, renumbered)
+        return RecordedRevision(None, renumbered)
     collisions = 0
     name, label = _named(owner, template, collisions)
     while (there := view.get(CONTROLLER_REVISIONS, owner.namespace, name)) is not None:
         if there.metadata.deletion_timestamp:
-            return Recorded(None, None)  # on its way out: wait until the name is free
+            return RecordedRevision(None, None)  # on its way out: wait until the name is free
         collisions += 1
         name, label = _named(owner, template, collisions)
     body = _body(resource, owner, template, name, label, number)
-    return Recorded(
+    return RecordedRevision(
         None,
         ensure_child(
             controller,

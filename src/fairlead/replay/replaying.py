@@ -47,7 +47,7 @@ class WhatIf(NamedTuple):
     without_override: str = ""
 
 
-class Difference(NamedTuple):
+class DifferentDecision(NamedTuple):
     """One decision that comes out otherwise: what was recorded, and what comes out now."""
 
     id: str
@@ -65,10 +65,10 @@ class Replay(msgspec.Struct):
     different: int = 0
     skipped: dict[str, int] = {}  # why -> how many
     controllers: dict[str, int] = {}  # how many of each were run
-    differences: list[Difference] = []
+    differences: list[DifferentDecision] = []
 
     @property
-    def first_divergence(self) -> Difference | None:
+    def first_divergence(self) -> DifferentDecision | None:
         return self.differences[0] if self.differences else None
 
     @property
@@ -195,7 +195,7 @@ class _Replaying:
         self._found.different += 1
         if len(self._found.differences) < DIFFERENCES_MAX:
             self._found.differences.append(
-                Difference(
+                DifferentDecision(
                     line.get("id", ""), line["time"], line["controller"], line["object"], recorded, again, why
                 )
             )

@@ -14,12 +14,12 @@ from functools import partial
 from fairlead.core.errors import OperatorError
 from fairlead.runtime.forks import ForkDied, in_forks
 from fairlead.sim.run import Runner, SeedResult, result_of
-from fairlead.sim.search.contract import Attempt, Search
+from fairlead.sim.search.contract import Search, SearchAttempt
 from fairlead.sim.search.roster import SEARCHES
 
 _APART = 100_000  # seeds between the beginnings of two workers
 
-Tried = tuple[Attempt, SeedResult]
+Tried = tuple[SearchAttempt, SeedResult]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +65,10 @@ def _searched(runner: Runner, mode: str, seed: int, attempts: int) -> Iterator[_
         attempts -= 1
         yield _Begins(attempt.seed, attempt.told)
         result = _result(runner, search, attempt)
-        yield attempt if result.failure is not None else Attempt(attempt.seed), result
+        yield attempt if result.failure is not None else SearchAttempt(attempt.seed), result
 
 
-def _result(runner: Runner, search: Search, attempt: Attempt) -> SeedResult:
+def _result(runner: Runner, search: Search, attempt: SearchAttempt) -> SeedResult:
     run = runner.attempt(attempt)
     search.learn(attempt, run)
     return result_of(attempt.seed, run)

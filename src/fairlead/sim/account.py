@@ -27,7 +27,7 @@ class UnseenChange:
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class FailureAccount:
     violation: TrailStep
     write: TrailStep | None  # the commit that broke it
     decision: TrailStep | None  # the record of the decision behind the write
@@ -62,7 +62,7 @@ class Account:
         yield from _listed("causes", causes[-_SHOWN:])
 
 
-def account(trail: Trail) -> Account | None:
+def account(trail: Trail) -> FailureAccount | None:
     """None if nothing was violated."""
     if not trail or trail[-1].kind != "violation":
         return None
@@ -76,7 +76,7 @@ def account(trail: Trail) -> Account | None:
     call = next((step for step in reversed(chain) if step.kind == "call"), None)
     decision = _decision(trail, call) if call is not None else None
     read = _read(decision)
-    return Account(
+    return FailureAccount(
         violation=violation,
         write=write,
         decision=decision,

@@ -11,7 +11,7 @@ from collections import Counter
 from typing import Any
 
 from fairlead.model.views import JOBS, PODS, REPLICASETS
-from fairlead.sim.checkers.contract import CommittedObjects, Sight
+from fairlead.sim.checkers.contract import CommittedObjects, SeenChange
 
 _COUNTED = frozenset({PODS.name, REPLICASETS.name, JOBS.name})
 
@@ -30,7 +30,7 @@ class CountedWrites:
         self._gone: Counter[str] = Counter()
         self._outer: dict[str, str] = {}  # uid -> the outermost owner
 
-    def saw(self, sight: Sight) -> None:
+    def saw(self, sight: SeenChange) -> None:
         if sight.key.resource not in _COUNTED:
             return
         before, last = sight.before, sight.last

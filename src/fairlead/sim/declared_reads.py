@@ -25,7 +25,7 @@ from fairlead.model.key import Key
 from fairlead.model.views import PODS, Resource, View
 from fairlead.sim.parts import Parts
 from fairlead.sim.scrambled_views import Scrambler
-from fairlead.sim.traced_views import Tracer
+from fairlead.sim.traced_views import ReadTracer
 
 T = TypeVar("T", bound=View)
 
@@ -48,7 +48,7 @@ _EACH_OF_THE_FIRST, _EVERY_LATER = 200, 20  # decisions are made twice: those of
 class _NotingView:
     """Shows what another view does, and notes which resources were asked for, and which fields of them are read."""
 
-    def __init__(self, inner: Reading, seen: set[str], fields: Fields, tracer: Tracer | None) -> None:
+    def __init__(self, inner: Reading, seen: set[str], fields: Fields, tracer: ReadTracer | None) -> None:
         self._inner, self._seen, self._fields, self._tracer = inner, seen, fields, tracer
 
     def __getattr__(self, name: str) -> Any:
@@ -128,9 +128,9 @@ class NotedReads:
         }
         seen = self.asked.setdefault(inner.name, set())
         fields = self.fields.setdefault(inner.name, {})
-        tracer = Tracer(lambda resource, field: fields.setdefault(resource, set()).add(field))
+        tracer = ReadTracer(lambda resource, field: fields.setdefault(resource, set()).add(field))
 
-        def through(view: Reading, tracer: Tracer | None = None) -> Reading:
+        def through(view: Reading, tracer: ReadTracer | None = None) -> Reading:
             noting: Any = _NotingView(view, seen, fields if tracer else {}, tracer)
             return noting  # type: ignore[no-any-return]
 

@@ -41,7 +41,7 @@ from fairlead.sim.parts import Parts, default_parts
 from fairlead.sim.run import before
 from fairlead.sim.scenario import Scenario
 from fairlead.sim.time import EPOCH
-from fairlead.sim.traced_views import Tracer
+from fairlead.sim.traced_views import ReadTracer
 from fairlead.sim.world import Run, World
 from fairlead.store.contract import DELETED, CommittedChange
 
@@ -130,7 +130,7 @@ class ObservedFootprints:
 
     def _placer(self, base: type[Placer]) -> type[Placer]:
         fields = self.noted.fields.setdefault(SCHEDULER, {})
-        tracer = Tracer(lambda resource, field: fields.setdefault(resource, set()).add(field))
+        tracer = ReadTracer(lambda resource, field: fields.setdefault(resource, set()).add(field))
 
         class NotedPlacer(base):  # type: ignore[valid-type,misc]
             def observe(self, resource: str, before: View | None, after: View | None, now: float) -> None:

@@ -15,7 +15,7 @@ from fairlead.replay.artifact import Artifact
 from fairlead.sim.cases import CaseJudge, case_of
 from fairlead.sim.player import FoundBy, record
 from fairlead.sim.run import Runner
-from fairlead.sim.search.contract import Attempt, Search
+from fairlead.sim.search.contract import Search, SearchAttempt
 from fairlead.sim.shrink import Case, Shrunk, shrink
 from fairlead.sim.world import Run
 
@@ -63,7 +63,7 @@ def hunt(
 
 def _taken_down(
     runner: Runner,
-    attempt: Attempt,
+    attempt: SearchAttempt,
     run: Run,
     attempts: int,
     spent: float,

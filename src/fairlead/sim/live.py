@@ -34,7 +34,7 @@ from fairlead.sim.checkers.addresses import OneAddress
 from fairlead.sim.checkers.autoscaling import ScalesWithinBounds
 from fairlead.sim.checkers.bound_once import BoundOnce
 from fairlead.sim.checkers.capacity import Capacity
-from fairlead.sim.checkers.contract import Checker, Sight
+from fairlead.sim.checkers.contract import Checker, SeenChange
 from fairlead.sim.checkers.observed_generation import ObservedGeneration
 from fairlead.sim.checkers.reservations import OneReservation
 from fairlead.sim.checkers.revisions import RevisionsIncrease
@@ -88,7 +88,7 @@ class LiveMonitors:
             before = None if change.before is None else decode(change.before.data)
         except msgspec.MsgspecError:
             return []  # what cannot be read is told of elsewhere
-        sight = Sight(
+        sight = SeenChange(
             key=entry.key,
             revision=entry.revision,
             before=before,

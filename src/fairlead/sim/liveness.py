@@ -13,7 +13,7 @@ from fairlead.cache.mirror import MirrorPhase
 from fairlead.model.key import Key
 from fairlead.model.views import LEASES
 from fairlead.port.request import Request
-from fairlead.sim.checkers.contract import CommittedObjects, Sight
+from fairlead.sim.checkers.contract import CommittedObjects, SeenChange
 from fairlead.sim.people import People
 from fairlead.sim.processes.agents import AgentProcess
 from fairlead.sim.processes.planes import PlaneProcess
@@ -38,7 +38,7 @@ class LastWrites:
     def forget(self) -> None:
         self._by.clear()
 
-    def saw(self, sight: Sight) -> None:
+    def saw(self, sight: SeenChange) -> None:
         if sight.key.resource != LEASES.name:
             self._by.setdefault((sight.origin, sight.key), []).append(sight.seconds)
 

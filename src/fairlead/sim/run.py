@@ -24,8 +24,8 @@ from fairlead.sim.fence import raise_fence
 from fairlead.sim.memory import Memory
 from fairlead.sim.parts import Plant, default_parts, load_plant
 from fairlead.sim.scenario import Scenario
-from fairlead.sim.search.contract import Attempt
-from fairlead.sim.standing import Remembered
+from fairlead.sim.search.contract import SearchAttempt
+from fairlead.sim.standing import LastAnswers
 from fairlead.sim.time import EPOCH
 from fairlead.sim.violation import Violation
 from fairlead.sim.world import WORLD, Run, World
@@ -134,7 +134,7 @@ class Runner:
     def _judged(self, seed: int) -> SeedResult:
         return result_of(seed, self.play(Chance(seed)), self.drew)
 
-    def attempt(self, attempt: Attempt) -> Run:
+    def attempt(self, attempt: SearchAttempt) -> Run:
         """What a search proposes."""
         with _collected_seldom():
             run = self.at(attempt.seed).play(attempt.chance(), attempt.watched, attempt.faults)
@@ -261,8 +261,8 @@ def _run_calmly(scenario: Scenario, backup: Backup, memory: Memory | None = None
     return run
 
 
-_stood: Remembered[Scenario, Backup] = Remembered(_stand_up)
-_calm_run: Remembered[tuple[Scenario, Backup], Run] = Remembered(lambda asked: _run_calmly(*asked))
+_stood: LastAnswers[Scenario, Backup] = LastAnswers(_stand_up)
+_calm_run: LastAnswers[tuple[Scenario, Backup], Run] = LastAnswers(lambda asked: _run_calmly(*asked))
 
 
 def before(scenario: Scenario) -> Scenario:

@@ -17,7 +17,7 @@ A = TypeVar("A")
 _KEPT = 16
 
 
-class Remembered(Generic[Q, A]):
+class LastAnswers(Generic[Q, A]):
     """The last few answers to questions that can be compared, and not hashed."""
 
     def __init__(self, find: Callable[[Q], A]) -> None:

@@ -71,7 +71,7 @@ class _Annotations(dict[str, str]):
     __hash__ = None
 
 
-class Tracer:
+class ReadTracer:
     def __init__(self, note: Note) -> None:
         self._note = note
         self._classes: dict[tuple[str, str, type], type] = {}

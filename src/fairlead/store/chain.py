@@ -53,7 +53,7 @@ class Chain(msgspec.Struct, frozen=True):
         )
 
 
-class Broken(msgspec.Struct, frozen=True):
+class BrokenLink(msgspec.Struct, frozen=True):
     """One place where a chain does not hold."""
 
     sequence: int
@@ -66,7 +66,7 @@ class Followed(msgspec.Struct):
     chain: Chain | None  # None: there is no record of it, or it is damaged
     lines: int = 0  # that are linked
     older: int = 0  # that are older than the chain: they cannot be compared
-    broken: list[Broken] = msgspec.field(default_factory=list)
+    broken: list[BrokenLink] = msgspec.field(default_factory=list)
     breaks: int = 0  # those that are not named included
     heads: dict[int, str] = msgspec.field(
         default_factory=dict
@@ -75,7 +75,7 @@ class Followed(msgspec.Struct):
     def found(self, sequence: int, what: str) -> None:
         self.breaks += 1
         if len(self.broken) < BREAKS_MAX:
-            self.broken.append(Broken(sequence, what))
+            self.broken.append(BrokenLink(sequence, what))
 
     @property
     def whole(self) -> bool:

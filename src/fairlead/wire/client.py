@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator
 from fairlead.wire.client_connection import ClientConnection
 from fairlead.wire.client_protocol import ANSWER_BYTES_MAX, REPEATABLE, Address, Broken, HttpAnswer, NotSent
 
-__all__ = ["Address", "Broken", "HttpAnswer", "HttpClient", "NotSent", "Stream"]
+__all__ = ["Address", "AnswerStream", "Broken", "HttpAnswer", "HttpClient", "NotSent"]
 
 #: bound: plane | connections of an agent, beside its watches | they wait
 CLIENT_CONNECTIONS_MAX = 8
@@ -53,7 +53,7 @@ class HttpClient:
             told = self._silence(seconds)
             raise (Broken(told) if attempt.sent else NotSent(told, told)) from None
 
-    async def stream(self, target: str, headers: bytes, seconds: float) -> Stream:
+    async def stream(self, target: str, headers: bytes, seconds: float) -> AnswerStream:
         """A GET whose answer has begun, within `seconds`; it may go on for ever."""
         connection: ClientConnection | None = None
         try:
@@ -62,7 +62,7 @@ class HttpClient:
                 connection.begin(self.address.request("GET", target, headers, b""), 0)
                 while not connection.reader.status:
                     await connection.more()
-                return Stream(connection)
+                return AnswerStream(connection)
         except BaseException as error:
             if connection is not None:
                 connection.abort()
@@ -150,7 +150,7 @@ class _Attempt:
         self.sent = False
 
 
-class Stream:
+class AnswerStream:
     """An answer that goes on. Iterate over its bytes; Broken if it ends before its end. Close it in any case."""
 
     def __init__(self, connection: ClientConnection) -> None:

@@ -17,7 +17,7 @@ from fairlead.api.access.client_certificates import ClientCertificate
 from fairlead.api.access.reviews import REVIEWS
 from fairlead.api.access.users import ANONYMOUS, User
 from fairlead.api.audit.recording import audit_record
-from fairlead.api.audit.rules import Target
+from fairlead.api.audit.rules import AuditTarget
 from fairlead.api.conversation import Conversation, Next
 from fairlead.api.metrics import METRICS
 from fairlead.api.plan import (
@@ -230,7 +230,7 @@ class Handler:
     ) -> None:
         """Answer with an error and keep what audit wants to know of it."""
         verb = request.verb if request is not None else exchange.method.decode("latin-1").lower()
-        target = _target(request) if request is not None else Target(path=path[:_PATH_MAX])
+        target = _target(request) if request is not None else AuditTarget(path=path[:_PATH_MAX])
         notes = self._host.api.desk.audit.refused(
             context, verb, target, error.status, error.reason, error.policies
         )
@@ -241,7 +241,7 @@ class Handler:
         self.count(exchange, request, error.status)
         self.reply(exchange, failure(error), challenge=isinstance(error, Unauthorized))
 
-    def _tell_refusal(self, context: Context, verb: str, target: Target, error: ApiError) -> None:
+    def _tell_refusal(self, context: Context, verb: str, target: AuditTarget, error: ApiError) -> None:
         """Who was refused what, and by which word; the reason's text may hold values of the object."""
         resource = f"{target.plural}.{target.group}" if target.group else target.plural
         at = "/".join(filter(None, (resource, target.namespace, target.name, target.subresource)))
@@ -419,8 +419,8 @@ def _nothing() -> None:
     """Nobody waits for it."""
 
 
-def _target(request: Request) -> Target:
-    return Target(request.group, request.plural, request.namespace, request.name, request.subresource)
+def _target(request: Request) -> AuditTarget:
+    return AuditTarget(request.group, request.plural, request.namespace, request.name, request.subresource)
 
 
 def _quoted(text: str) -> bytes:

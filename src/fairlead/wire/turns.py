@@ -19,16 +19,16 @@ from fairlead.api.flow.events import (
     Arrived,
     Begin,
     Configured,
-    Ended,
     Instruction,
     LookAt,
     Looked,
     Refuse,
+    RequestEnded,
     TurnCame,
 )
 from fairlead.api.flow.in_force import FlowControl
-from fairlead.api.flow.levels import Level
-from fairlead.api.flow.machine import Machine
+from fairlead.api.flow.levels import PriorityLevel
+from fairlead.api.flow.machine import FlowMachine
 from fairlead.api.flow.width import ONE, width_of
 from fairlead.core.errors import TooManyRequests
 from fairlead.port.request import Request
@@ -82,7 +82,7 @@ class Turns:
         self._control = control
         self._read = read
         self._now = now  # not the loop's clock, which stands still during a turn
-        self.machine: Machine[_Turn] = Machine()
+        self.machine: FlowMachine[_Turn] = FlowMachine()
         self._known = -1  # the state of `control` that the machine was told
         self._is_due = False  # `_go_on` is called in the next turn of the loop
         self._began = 0.0  # when this turn did
@@ -120,10 +120,10 @@ class Turns:
         self._carry_out(self.machine.handle(Arrived(turn, flow, width.seats, width.in_turn, now, room)))
 
     def end(self, turn: _Turn) -> None:
-        self._carry_out(self.machine.handle(Ended(turn, self._now())))
+        self._carry_out(self.machine.handle(RequestEnded(turn, self._now())))
 
     @property
-    def levels(self) -> Mapping[str, Level]:
+    def levels(self) -> Mapping[str, PriorityLevel]:
         return self._control.levels
 
     def stop(self) -> None:

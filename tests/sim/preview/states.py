@@ -8,7 +8,7 @@ from typing import Any
 from fairlead.core import codec
 from fairlead.port.request import MERGE_PATCH, Reply, Request
 from fairlead.sim.backup import EMPTY
-from fairlead.sim.preview.change import Change, carry_out, key_of
+from fairlead.sim.preview.change import ProposedChange, carry_out, key_of
 from fairlead.sim.preview.nodes import Behaviour
 from fairlead.sim.preview.state import LiveState, backup_of_state, live_state
 from fairlead.sim.preview.world import PreviewWorld
@@ -82,7 +82,7 @@ def taken(world: PreviewWorld) -> LiveState:
     return live_state(stored, NOW + world.seconds, world.server.store.revision)
 
 
-def came_to(state: LiveState, change: Change) -> LiveState:
+def came_to(state: LiveState, change: ProposedChange) -> LiveState:
     """The state that a plane comes to with the change: here the same code as a live one's."""
     brings = [key_of(each).resource for each in change.asks]
     world = PreviewWorld(backup_of_state(state), int(state.now), Behaviour(), brings)

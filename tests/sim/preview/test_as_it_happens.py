@@ -16,7 +16,7 @@ from fairlead.sim.chance import Chance
 from fairlead.sim.parts import Parts, default_parts
 from fairlead.sim.preview import cast
 from fairlead.sim.preview import world as preview_world
-from fairlead.sim.preview.change import Change
+from fairlead.sim.preview.change import ProposedChange
 from fairlead.sim.preview.preview import preview
 from fairlead.sim.preview.state import LiveState, backup_of_state
 from fairlead.sim.scenario import Scenario, ScenarioStep
@@ -65,7 +65,7 @@ def waiting_of(run: Run) -> int:
 def test_a_scaled_deployment_comes_to_what_was_foreseen(replicas: int) -> None:
     state = made([deployment("web", 6), deployment("api", 2)], cpu="3")
     request = edit("deployments", "web", {"spec": {"replicas": replicas}})
-    foreseen = preview(state, Change((request,)))
+    foreseen = preview(state, ProposedChange((request,)))
     (web,) = [each for each in foreseen.workloads if each.workload == "deployment/web"]
     run = happens(state, request)
     assert ready_of(run)["web"] == web.ready_after
@@ -75,7 +75,7 @@ def test_a_scaled_deployment_comes_to_what_was_foreseen(replicas: int) -> None:
 def test_a_deleted_pod_is_made_again_as_was_foreseen() -> None:
     state = made([deployment("web", 3)])
     request = deletion("pods", names(state, "pods")[0])
-    (web,) = preview(state, Change((request,))).workloads
+    (web,) = preview(state, ProposedChange((request,))).workloads
     assert ready_of(happens(state, request))["web"] == web.ready_after == 3
 
 
@@ -88,5 +88,5 @@ def test_a_forecast_from_which_a_controller_is_missing_is_found_out(monkeypatch:
     monkeypatch.setattr(preview_world, "cast_of", without)
     state = made([deployment("api", 1)], rested=False)
     request = edit("deployments", "api", {"spec": {"replicas": 4}})
-    foreseen = sum(each.ready_after for each in preview(state, Change((request,))).workloads)
+    foreseen = sum(each.ready_after for each in preview(state, ProposedChange((request,))).workloads)
     assert ready_of(happens(state, request))["api"] != foreseen

@@ -12,13 +12,13 @@ from fairlead.model.catalog import CATALOG
 from fairlead.model.key import Key
 from fairlead.port.request import Request
 from fairlead.sim.preview import cast
-from fairlead.sim.preview.change import Change
+from fairlead.sim.preview.change import ProposedChange
 from fairlead.sim.preview.difference import REMAKES, REVERTS
 from fairlead.sim.preview.preview import look_ahead, preview
 from fairlead.sim.preview.state import LiveState
 from tests.sim.preview.states import autoscaler, came_to, deletion, deployment, edit, made, names
 
-DRAIN = Change(drains=("node-0", "node-2"), told="drain zone-0")
+DRAIN = ProposedChange(drains=("node-0", "node-2"), told="drain zone-0")
 
 
 @cache
@@ -34,7 +34,7 @@ def test_a_plane_at_rest_stays_so() -> None:
 
 def test_a_deleted_pod_is_made_again_by_its_replicaset_and_placed() -> None:
     pod = names(shop(), "pods")[0]
-    found = preview(shop(), Change((deletion("pods", pod),)))
+    found = preview(shop(), ProposedChange((deletion("pods", pod),)))
     (fight,) = found.fights
     assert (fight.controller, fight.verdict) == ("replicaset", REMAKES)
     assert fight.seconds is not None
@@ -68,7 +68,7 @@ def test_what_finds_no_room_waits_and_the_scheduler_says_why() -> None:
 
 def test_an_edit_of_what_a_deployment_owns_is_set_back_and_by_whom_is_told() -> None:
     (web,) = [name for name in names(shop(), "replicasets.apps") if name.startswith("web")]
-    found = preview(shop(), Change((edit("replicasets", web, {"spec": {"replicas": 1}}),)))
+    found = preview(shop(), ProposedChange((edit("replicasets", web, {"spec": {"replicas": 1}}),)))
     fight = found.fights[0]
     assert (fight.controller, fight.verdict, fight.edit) == (
         "deployment",
@@ -80,7 +80,7 @@ def test_an_edit_of_what_a_deployment_owns_is_set_back_and_by_whom_is_told() -> 
 
 
 def test_nobody_is_met_by_an_edit_that_is_the_persons_own() -> None:
-    found = preview(shop(), Change((edit("deployments", "api", {"spec": {"replicas": 3}}),)))
+    found = preview(shop(), ProposedChange((edit("deployments", "api", {"spec": {"replicas": 3}}),)))
     assert not found.fights
     assert [(act.does, act.count) for act in found.acts if act.by == "replicaset"] == [("creates", 1)]
 
@@ -108,7 +108,7 @@ def test_the_risky_response_names_the_four_controllers_it_fights() -> None:
         edit("resourcequotas", "team", {"metadata": {"finalizers": None}}, group=""),
         edit("nodes", "node-1", {"metadata": {"labels": {"eligible": "yes"}}}, group="", namespace=""),
     )
-    found = preview(state, Change(risky))
+    found = preview(state, ProposedChange(risky))
     met = {each.controller: each for each in found.fights}
     assert {"replicaset", AUTOSCALER, "resource-quota", SCHEDULER, "repair"} <= set(met)
     assert met["replicaset"].verdict == REMAKES
@@ -117,7 +117,9 @@ def test_the_risky_response_names_the_four_controllers_it_fights() -> None:
 
 
 def test_a_controller_that_has_nothing_to_look_at_is_not_named() -> None:
-    label = Change((edit("nodes", "node-1", {"metadata": {"labels": {"a": "b"}}}, group="", namespace=""),))
+    label = ProposedChange(
+        (edit("nodes", "node-1", {"metadata": {"labels": {"a": "b"}}}, group="", namespace=""),)
+    )
     assert "daemonset" not in {each.controller for each in preview(shop(), label).fights}
     pod = deployment("logs", 1)[2]["spec"]
     spec = {"selector": pod["selector"], "template": pod["template"]}
@@ -128,13 +130,15 @@ def test_a_controller_that_has_nothing_to_look_at_is_not_named() -> None:
 
 def test_what_happens_anyway_is_not_blamed_on_the_change() -> None:
     early = made([deployment("web", 3), deployment("api", 2)], rested=False)
-    found = preview(early, Change((edit("deployments", "api", {"metadata": {"labels": {"team": "x"}}}),)))
+    found = preview(
+        early, ProposedChange((edit("deployments", "api", {"metadata": {"labels": {"team": "x"}}}),))
+    )
     assert found.anyway
     assert not [act for act in found.acts if act.of == "deployment/web"]
 
 
 def test_what_the_api_would_refuse_is_told() -> None:
-    found = preview(shop(), Change((edit("deployments", "api", {"spec": {"replicas": -1}}),)))
+    found = preview(shop(), ProposedChange((edit("deployments", "api", {"spec": {"replicas": -1}}),)))
     (refused,) = found.refused
     assert refused.status == 422
     assert "spec.replicas" in refused.message
@@ -156,7 +160,7 @@ def test_pods_of_an_owner_none_of_whose_pods_is_ready_do_not_become_so() -> None
         broken.append((key, codec.encode(found)))
     state = LiveState(shop().revision, shop().now, tuple(broken))
     pod = next(name for name in names(state, "pods") if name.startswith("api"))
-    found = preview(state, Change((deletion("pods", pod),)))
+    found = preview(state, ProposedChange((deletion("pods", pod),)))
     (workload,) = found.workloads or (None,)
     assert workload is None or workload.ready_after == 0
     assert found.settled
@@ -196,7 +200,7 @@ def test_custom_kinds_are_a_part_of_the_world() -> None:
         "metadata": {"name": "argo", "namespace": "default"},
     }
     request = Request("create", "example.com", "v1", "ships", namespace="default", body=codec.encode(ship))
-    found = preview(state, Change((request,)))
+    found = preview(state, ProposedChange((request,)))
     assert not found.refused
     named = {"name": "argo", "namespace": "default", "uid": "u-argo", "resourceVersion": "1"}
     stored = (
@@ -205,7 +209,9 @@ def test_custom_kinds_are_a_part_of_the_world() -> None:
     )
     gone = preview(
         LiveState(state.revision, state.now, stored),
-        Change((deletion("customresourcedefinitions", "ships.example.com", "apiextensions.k8s.io", ""),)),
+        ProposedChange(
+            (deletion("customresourcedefinitions", "ships.example.com", "apiextensions.k8s.io", ""),)
+        ),
     )
     assert ("custom-resource-definition", "ships") in {(act.by, act.kind) for act in gone.acts}
     assert gone.settled
@@ -229,7 +235,7 @@ def test_an_override_is_taken_note_of_by_controllers_that_have_nothing_to_do_yet
     ask = Request("create", "fairlead.dev", "v1", "scheduleroverrides", "default", body=codec.encode(body))
     (found,) = [
         codec.decode(data)
-        for key, data in came_to(state, Change((ask,))).objects
+        for key, data in came_to(state, ProposedChange((ask,))).objects
         if key.resource == "scheduleroverrides.fairlead.dev"
     ]
     conditions = {each["type"]: each["status"] for each in found["status"]["conditions"]}

@@ -12,7 +12,7 @@ import yaml
 
 from fairlead.core import codec
 from fairlead.port.request import Request
-from fairlead.sim.preview.change import Change
+from fairlead.sim.preview.change import ProposedChange
 from fairlead.sim.preview.rehearsal import Rehearsal, Rehearsed, rehearse
 from fairlead.sim.preview.state import LiveState, live_state
 from tests.sim.preview.states import autoscaler, came_to, deployment, edit, made, names
@@ -35,7 +35,7 @@ def _short() -> LiveState:
 
 def _full() -> LiveState:
     quota = {"kind": "ResourceQuota", "metadata": {"name": "small"}, "spec": {"hard": {"pods": "3"}}}
-    return came_to(made([("v1", "resourcequotas", quota)]), Change((_created(deployment("web", 5)),)))
+    return came_to(made([("v1", "resourcequotas", quota)]), ProposedChange((_created(deployment("web", 5)),)))
 
 
 def _created(object_: tuple[str, str, Json]) -> Request:
@@ -47,11 +47,11 @@ def _created(object_: tuple[str, str, Json]) -> Request:
 def _stuck() -> LiveState:
     """A template that fits nowhere."""
     new = deployment("web", 6, cpu="64")[2]["spec"]["template"]
-    return came_to(_shop(), Change((edit("deployments", "web", {"spec": {"template": new}}),)))
+    return came_to(_shop(), ProposedChange((edit("deployments", "web", {"spec": {"template": new}}),)))
 
 
 def _silent() -> LiveState:
-    return came_to(_shop(), Change((_ready("node-0", "Unknown"),)))
+    return came_to(_shop(), ProposedChange((_ready("node-0", "Unknown"),)))
 
 
 def _ready(node: str, status: str) -> Request:
@@ -59,8 +59,8 @@ def _ready(node: str, status: str) -> Request:
     return edit("nodes", node, {"status": {"conditions": [condition]}}, "", "", "status")
 
 
-def _scaled(replicas: int) -> Change:
-    return Change(
+def _scaled(replicas: int) -> ProposedChange:
+    return ProposedChange(
         (edit("deployments", "web", {"spec": {"replicas": replicas}}),), told=f"scale to {replicas}"
     )
 
@@ -75,12 +75,14 @@ def _on_node(state: LiveState) -> Mapping[str, str]:
 class Incident(NamedTuple):
     state: Callable[[], LiveState]
     params: Mapping[str, str] | Callable[[LiveState], Mapping[str, str]]
-    meanwhile: Mapping[str, Change] = {}
+    meanwhile: Mapping[str, ProposedChange] = {}
     answers: Mapping[str, Mapping[str, str]] = {}
     namespace: str = "default"
 
 
-_RAISED = Change((edit("resourcequotas", "small", {"spec": {"hard": {"pods": "9"}}}, ""),), told="raise it")
+_RAISED = ProposedChange(
+    (edit("resourcequotas", "small", {"spec": {"hard": {"pods": "9"}}}, ""),), told="raise it"
+)
 INCIDENTS = {
     "recover-workload": Incident(
         _short,
@@ -96,10 +98,13 @@ INCIDENTS = {
     "freeze-autoscaling": Incident(_shop, {"workload": "web", "ticket": "INC-1"}),
     "shift-traffic": Incident(_shop, {"workload": "web", "away": "zone-0", "to": "zone-1"}),
     "release-ambiguous-pod": Incident(
-        _silent, _on_node, {"decided": Change((_ready("node-0", "True"),))}, {"seen": {"state": "back"}}
+        _silent,
+        _on_node,
+        {"decided": ProposedChange((_ready("node-0", "True"),))},
+        {"seen": {"state": "back"}},
     ),
     "after-full-disk": Incident(
-        _silent, {}, {"heard": Change((_ready("node-0", "True"),))}, namespace="kube-system"
+        _silent, {}, {"heard": ProposedChange((_ready("node-0", "True"),))}, namespace="kube-system"
     ),
 }
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from fairlead.cli.override_preview import change_of, preview_of
 from fairlead.sim.backup import EMPTY
-from fairlead.sim.preview.change import Change
+from fairlead.sim.preview.change import ProposedChange
 from fairlead.sim.preview.nodes import Behaviour
 from fairlead.sim.preview.preview import preview
 from fairlead.sim.preview.scoring import score, what_happened
@@ -23,7 +23,7 @@ def shop() -> LiveState:
     return made([deployment("web", 6), deployment("api", 2)])
 
 
-def drain(approval: str = "") -> Change:
+def drain(approval: str = "") -> ProposedChange:
     spec = {
         "target": "zone/zone-0",
         "reason": "works",
@@ -39,7 +39,7 @@ def drain(approval: str = "") -> Change:
 
 def test_a_drain_that_needs_approval_is_foreseen_as_if_it_had_it() -> None:
     """Two of four nodes are more than one person may close alone."""
-    waits = preview(shop(), Change(drain().asks))
+    waits = preview(shop(), ProposedChange(drain().asks))
     assert not waits.workloads
     found = preview(shop(), drain("it closes 2 of 4 nodes"))
     assert sum(each.moved for each in found.workloads) == 4

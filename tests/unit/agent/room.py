@@ -118,7 +118,7 @@ class Supervisors:
         made = []
         for each in box.containers:
             if each.ended is None and container in ("", each.name):
-                end = c.Ended(
+                end = c.ContainerEnded(
                     attempt=each.attempt,
                     exit_code=exit_code,
                     signal=0,

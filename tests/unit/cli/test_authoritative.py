@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairlead.cli.authoritative import ITSELF, Authority, Held, authorities, holding
+from fairlead.cli.authoritative import ITSELF, Authority, OverriddenField, authorities, holding
 from fairlead.control.authority import authority_table
-from fairlead.ledger.authority import Autoscaler
-from fairlead.ledger.held_fields import Subject
+from fairlead.ledger.authority import ScalingBounds
+from fairlead.ledger.held_fields import HeldSubject
 from fairlead.model.views import Meta
 
 Json = dict[str, Any]
@@ -40,7 +40,7 @@ def override(name: str, until: str, **changes: Any) -> Json:
     }
 
 
-def told(held: list[Held], autoscaler: Autoscaler | None = None) -> dict[str, Authority]:
+def told(held: list[OverriddenField], autoscaler: ScalingBounds | None = None) -> dict[str, Authority]:
     found = authorities("deployments.apps", deployment(), held, authority_table(), autoscaler)
     return {each.field: each for each in found}
 
@@ -51,7 +51,7 @@ def test_without_overrides_it_is_the_controller_whose_field_it_is_or_who_wrote_i
     assert found["spec.replicas"].authority == "jane"
     assert found["spec.replicas"].managers == ("jane", "kubectl-create")
     assert found["status"].authority == "controller deployment"
-    scaled = told([], Autoscaler("web", 1, 5))["spec.replicas"]
+    scaled = told([], ScalingBounds("web", 1, 5))["spec.replicas"]
     assert scaled.authority == "controller autoscaler"
     assert "web (1 to 5) scales this" in scaled.reverts[0]
 
@@ -62,8 +62,8 @@ def test_an_override_that_holds_a_field_comes_before_the_controller_that_would_w
         override("later", "2026-01-01T02:00:00Z", pauseAutoscaler=True, pauseRollout=False),
         override("over", "2025-12-31T23:00:00Z", pauseRollout=True),
     ]
-    subject = Subject("deployments.apps", Meta("web", "u", "default"))
-    found = told(holding(overrides, subject, NOW), Autoscaler("web", 1, 5))
+    subject = HeldSubject("deployments.apps", Meta("web", "u", "default"))
+    found = told(holding(overrides, subject, NOW), ScalingBounds("web", 1, 5))
     replicas = found["spec.replicas"]
     assert replicas.authority == "override default/calm, default/later"
     assert [each["until"] for each in replicas.as_json()["overrides"]] == [

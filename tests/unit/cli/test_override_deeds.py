@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairlead.cli.override_deeds import Deeds, Place
+from fairlead.cli.override_deeds import Deeds, PlaceContents
 
 Json = dict[str, Any]
 UID = "f80c0933-d036-4b7a-aa1b-5de047f455f5"
-PLACE = Place(frozenset({"n1"}), frozenset({("default", "web-1"), ("default", "db-1")}))
+PLACE = PlaceContents(frozenset({"n1"}), frozenset({("default", "web-1"), ("default", "db-1")}))
 
 
 def override(target: str = "zone/a", namespace: str = "kube-system", **spec: Any) -> Json:
@@ -77,7 +77,7 @@ def test_a_place_is_its_nodes_and_the_pods_that_were_there() -> None:
 
 def test_a_workload_is_what_has_its_name_in_its_namespace() -> None:
     lines = [line("pods/default/web-1/"), line("pods/other/web-1/"), line("pods/default/webs/")]
-    deeds = Deeds(override("deployment/web", "default"), "2026-01-01T01:00:00Z", lines, [], Place())
+    deeds = Deeds(override("deployment/web", "default"), "2026-01-01T01:00:00Z", lines, [], PlaceContents())
     assert written(deeds) == ["pods/web-1"]
 
 
@@ -132,7 +132,7 @@ def test_a_priority_costs_those_below_it_and_a_pause_who_waits() -> None:
         ),
     ]
     found = override("deployment/web", "default", priority={"value": 1000})
-    cost = Deeds(found, "2026-01-01T01:00:00Z", [], records, Place()).cost()
+    cost = Deeds(found, "2026-01-01T01:00:00Z", [], records, PlaceContents()).cost()
     assert (cost.displaced, cost.held) == (("pods/batch/low",), ("deployments.apps/default/web",))
     told = cost.as_json(found)
     assert told["displaced"] == [{"object": "pods/batch/low", "own": False}]
@@ -156,7 +156,7 @@ def test_edits_by_people_of_what_it_holds_or_past_a_controller_are_told_apart_fr
         of("pods/default/web-1/", verb="delete", annotations={"fairlead.dev/past": "replicaset"}),
     ]
     found = override("deployment/web", "default", changes={"pauseRollout": True, "drain": False})
-    deeds = Deeds(found, "2026-01-01T01:00:00Z", lines, [], Place())
+    deeds = Deeds(found, "2026-01-01T01:00:00Z", lines, [], PlaceContents())
     told = [(each["object"], each["held"], each["past"], each["override"]) for each in deeds.edits()]
     assert told == [
         ("deployments/web", ["spec.template (pauseRollout)"], "", "default/dr"),
@@ -172,5 +172,5 @@ def test_what_was_made_for_it_is_its_own_and_so_are_edits_of_that() -> None:
         each["object"]["group"] = "fairlead.dev"
     records = [record("t-1", "scheduleroverrides.fairlead.dev/default/dr", "override-capacity")]
     found = override("deployment/web", "default", changes={"allowReservedCapacityClass": "recovery"})
-    deeds = Deeds(found, "2026-01-01T01:00:00Z", [made, edit], records, Place())
+    deeds = Deeds(found, "2026-01-01T01:00:00Z", [made, edit], records, PlaceContents())
     assert [each["held"] for each in deeds.edits()] == [["the object (allowReservedCapacityClass)"]]

@@ -9,7 +9,7 @@ import pytest
 
 from fairlead.control.instructions import TURNS
 from fairlead.control.merging import Merging
-from fairlead.control.recording import RAISED_MAX, Recording, Subject
+from fairlead.control.recording import RAISED_MAX, Recording, RecordSubject
 from fairlead.model.key import Key
 from fairlead.model.kinds.recordingpolicy import FULL, NONE, OUTCOME
 from fairlead.model.views import (
@@ -41,8 +41,10 @@ def following(*rules: RecordingRule, minutes: int = 0, percent: int = 100) -> Re
     return recording
 
 
-def subject(controller: str = "scheduler", key: Key = POD, blocked: bool = False, **rest: Any) -> Subject:
-    return Subject(controller, key, blocked, **rest)
+def subject(
+    controller: str = "scheduler", key: Key = POD, blocked: bool = False, **rest: Any
+) -> RecordSubject:
+    return RecordSubject(controller, key, blocked, **rest)
 
 
 def test_without_a_policy_everything_is_full() -> None:
@@ -70,7 +72,9 @@ def test_without_a_policy_everything_is_full() -> None:
         (RecordingRule(OUTCOME, failed=False), subject(), subject(blocked=True)),
     ],
 )
-def test_a_rule_matches_by_its_conditions(rule: RecordingRule, matching: Subject, other: Subject) -> None:
+def test_a_rule_matches_by_its_conditions(
+    rule: RecordingRule, matching: RecordSubject, other: RecordSubject
+) -> None:
     recording = following(rule)
     assert recording.level(matching, 1.0) == OUTCOME
     assert recording.level(other, 1.0) == FULL

@@ -18,7 +18,7 @@ from fairlead.explain.debugging import debug
 from fairlead.explain.explaining import explain
 from fairlead.explain.plane_told import PlaneTold, told_elsewhere
 from fairlead.explain.sources import Sources
-from fairlead.explain.timeline.telling import Asked, timeline
+from fairlead.explain.timeline.telling import TimelineQuestion, timeline
 from fairlead.model.key import Key
 from tests.unit.explain.timeline.world import ZONES, World
 
@@ -53,7 +53,7 @@ def test_every_view_is_the_same_from_elsewhere(is_held_back: bool) -> None:
     told = answered(debug(there, WEB))
     assert told["verdict"]["verdict"] == ("stale input" if is_held_back else "durable shortage")
     assert told == answered(debug(here, WEB))
-    assert answered(timeline(there, Asked(WEB))) == answered(timeline(here, Asked(WEB)))
+    assert answered(timeline(there, TimelineQuestion(WEB))) == answered(timeline(here, TimelineQuestion(WEB)))
     pod = told["pending"][0]
     assert answered(explain(there, "default", pod)) == answered(explain(here, "default", pod))
     assert answered(coupled(there, "scheduler")) == answered(coupled(here, "scheduler"))

@@ -13,12 +13,12 @@ from fairlead.explain.debugging import debug
 from fairlead.explain.decided.answer import Question, explain_decisions
 from fairlead.explain.explaining import explain
 from fairlead.explain.sources import Sources
-from fairlead.explain.timeline.telling import Asked, timeline
+from fairlead.explain.timeline.telling import TimelineQuestion, timeline
 from fairlead.model.key import Key
 from tests.unit.explain.asking import Asked as World
 
 ASKED: dict[str, Callable[[Sources, Key], Asking[Any]]] = {
-    "timeline": lambda sources, key: timeline(sources, Asked(key)),
+    "timeline": lambda sources, key: timeline(sources, TimelineQuestion(key)),
     "debug": debug,
     "decided": lambda sources, key: explain_decisions(sources, Question(key)),
 }

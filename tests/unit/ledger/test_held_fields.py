@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from fairlead.ledger.held_fields import SLICES, TABLE, Subject, edited, held_fields, rows_of
+from fairlead.ledger.held_fields import SLICES, TABLE, HeldSubject, edited, held_fields, rows_of
 from fairlead.ledger.zone_weights import NOTE
 from fairlead.model.policy.override_risks import CONTROLS
 from fairlead.model.views import Meta, SchedulerOverride
@@ -33,14 +33,14 @@ def pod(**more: Any) -> Meta:
     return meta("web-abc-1", labels={"pod-template-hash": "abc"}, ownerReferences=[OWNER], **more)
 
 
-WEB = Subject("deployments.apps", meta("web"))
-NODE = Subject("nodes", meta("n1", "", labels=ZONE_A), "n1", ZONE_A)
-POD = Subject("pods", pod(), "n1", ZONE_A, 0)
+WEB = HeldSubject("deployments.apps", meta("web"))
+NODE = HeldSubject("nodes", meta("n1", "", labels=ZONE_A), "n1", ZONE_A)
+POD = HeldSubject("pods", pod(), "n1", ZONE_A, 0)
 PRIORITY = {"priority": {"value": 1000}}
 RAISED = {"raised": [{"namespace": "default", "name": "web-abc-1", "uid": "u"}]}
 WEIGHTS = {NOTE: '{"weights":{"a":0},"until":"2026-01-01T01:00:00Z","by":"default/calm"}'}
 
-HELD: tuple[tuple[SchedulerOverride, Subject, set[str]], ...] = (
+HELD: tuple[tuple[SchedulerOverride, HeldSubject, set[str]], ...] = (
     (override("deployment/web", {"pauseAutoscaler": True}), WEB, {"spec.replicas"}),
     (override("deployment/web", {"pauseExpansion": True}), WEB, {"spec.replicas"}),
     (override("workload/web", {"pauseRollout": True}), WEB, {"spec.template"}),
@@ -79,19 +79,19 @@ HELD: tuple[tuple[SchedulerOverride, Subject, set[str]], ...] = (
     (override("deployment/web", {"priorityClassName": "urgent"}, spec=PRIORITY), POD, set()),
     (
         override("deployment/web", {"allowReservedCapacityClass": "recovery"}),
-        Subject(
+        HeldSubject(
             "reservations.fairlead.dev", meta("r", annotations={"fairlead.dev/override": "default/calm"})
         ),
         {"", "spec"},
     ),
     (
         override("deployment/web", {"trafficWeights": [{"zone": "a", "weight": 0}]}),
-        Subject(SLICES, meta("web-x", annotations=WEIGHTS)),
+        HeldSubject(SLICES, meta("web-x", annotations=WEIGHTS)),
         {f'metadata.annotations["{NOTE}"]'},
     ),
     (
         override("deployment/web", {"trafficWeights": [{"zone": "a", "weight": 0}]}),
-        Subject(SLICES, meta("web-x")),
+        HeldSubject(SLICES, meta("web-x")),
         set(),
     ),
 )
@@ -103,7 +103,7 @@ def changes_of(found: SchedulerOverride) -> list[str]:
 
 
 @pytest.mark.parametrize(("found", "subject", "fields"), HELD)
-def test_what_is_held_of_an_object(found: SchedulerOverride, subject: Subject, fields: set[str]) -> None:
+def test_what_is_held_of_an_object(found: SchedulerOverride, subject: HeldSubject, fields: set[str]) -> None:
     assert {each.field for each in held_fields(found, changes_of(found), subject, NOW)} == fields
     assert held_fields(found, changes_of(found), subject, NOW + 3600) == []  # it has ended
 

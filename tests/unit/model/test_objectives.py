@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from fairlead.model.objectives import Account, Lacked, Seen
+from fairlead.model.objectives import Lacked, ObjectiveAccount, Seen
 
 T0 = 1_000_000.0
 DAY = 86_400.0
@@ -14,8 +14,8 @@ DAY = 86_400.0
 
 def account(
     *seen: tuple[float, int, int], objective: float = 99.0, window: float = DAY, **more: Lacked
-) -> Account:
-    return Account(
+) -> ObjectiveAccount:
+    return ObjectiveAccount(
         objective, window, [Seen(T0 + at, available, wanted) for at, available, wanted in seen], **more
     )
 

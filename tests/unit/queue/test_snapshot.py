@@ -8,7 +8,7 @@ from fairlead.model.key import Key
 from fairlead.queue.entry import Priority
 from fairlead.queue.histogram import BOUNDS_SECONDS
 from fairlead.queue.settings import QueueSettings
-from fairlead.queue.snapshot import Counts, Retried, Running
+from fairlead.queue.snapshot import QueueCounts, Retried, Running
 from fairlead.queue.work import WorkQueue
 
 KEYS = [Key("pods", "x", f"{number:03}") for number in range(100)]
@@ -47,7 +47,7 @@ def test_the_snapshot_says_what_waits_works_and_fails() -> None:
     assert snapshot.longest_running == (Running(A, 9.0, True), Running(B, 8.5, False))
     assert (snapshot.failing, snapshot.most_retried) == (1, (Retried(E, 2),))
     assert snapshot.next_ready_at == 10.0
-    assert snapshot.counts == Counts(
+    assert snapshot.counts == QueueCounts(
         added=9, collapsed=1, popped=4, done=2, retried=2, overloads=0, quarantined=0
     )
 

@@ -9,7 +9,7 @@ import errno
 from pathlib import Path
 from typing import Any
 
-from fairlead.agent.contract import ContainerState, Ended, Sandbox
+from fairlead.agent.contract import ContainerEnded, ContainerState, Sandbox
 from fairlead.agent.drivers.directories import PodIdentity
 from fairlead.agent.drivers.state import NO_DEADLINE, WALLS
 
@@ -53,10 +53,10 @@ def _container(record: Json, shift: float) -> ContainerState:
     )
 
 
-def _ended(record: Json | None, shift: float) -> Ended | None:
+def _ended(record: Json | None, shift: float) -> ContainerEnded | None:
     if record is None:
         return None
-    return Ended(
+    return ContainerEnded(
         attempt=record["attempt"],
         exit_code=record["exit_code"],
         signal=record["signal"],

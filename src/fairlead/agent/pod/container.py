@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from msgspec import structs
 
-from fairlead.agent.contract import ContainerState, Ended
+from fairlead.agent.contract import ContainerEnded, ContainerState
 from fairlead.agent.pace import Pace
 from fairlead.agent.pod.probes import Probes
 from fairlead.agent.views import BoundContainer, BoundPod
@@ -24,7 +24,7 @@ class Runs:
     def __init__(self, name: str) -> None:
         self.name = name
         self.newest: ContainerState | None = None
-        self.previous: Ended | None = None
+        self.previous: ContainerEnded | None = None
         self.asked = -1  # the newest attempt this agent asked for
         self.expected = False  # and nothing has been seen of it yet
         self.asked_at = 0.0
@@ -52,7 +52,7 @@ class Runs:
         return self.newest is not None and self.newest.ended is None
 
     @property
-    def ended(self) -> Ended | None:
+    def ended(self) -> ContainerEnded | None:
         return self.newest.ended if self.newest is not None else None
 
     @property
@@ -169,12 +169,12 @@ def container_id(uid: str, name: str, attempt: int) -> str:
     return f"process://{uid}/{name}/{attempt}"
 
 
-def _killed(attempt: int, reason: str, message: str, started_at: float, now: float) -> Ended:
-    return Ended(attempt, KILLED, 0, reason, message, started_at, now)
+def _killed(attempt: int, reason: str, message: str, started_at: float, now: float) -> ContainerEnded:
+    return ContainerEnded(attempt, KILLED, 0, reason, message, started_at, now)
 
 
-def _ended(attempt: int, told: Json) -> Ended:
-    return Ended(
+def _ended(attempt: int, told: Json) -> ContainerEnded:
+    return ContainerEnded(
         attempt=max(0, attempt),
         exit_code=int(told.get("exitCode") or 0),
         signal=int(told.get("signal") or 0),

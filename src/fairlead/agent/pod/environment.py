@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from fairlead.agent.pod.downward import Surroundings, field_text, resource_text
-from fairlead.agent.references import CONFIG_MAP, SECRET, Library, Missing, Reference
+from fairlead.agent.references import CONFIG_MAP, SECRET, Missing, Reference, ReferenceLibrary
 from fairlead.agent.views import BoundContainer, BoundPod
 from fairlead.model.views import Json
 
@@ -41,7 +41,7 @@ def build_environment(
     pod: BoundPod,
     container: BoundContainer,
     around: Surroundings,
-    library: Library,
+    library: ReferenceLibrary,
     services: Iterable[tuple[str, str]],
 ) -> dict[str, str]:
     """All variables of a container. Raises Missing or Pending."""
@@ -72,7 +72,7 @@ def build_environment(
     return given
 
 
-def _group(pod: BoundPod, group: Json, library: Library) -> dict[str, str]:
+def _group(pod: BoundPod, group: Json, library: ReferenceLibrary) -> dict[str, str]:
     prefix = group.get("prefix") or ""
     for kind, field in ((CONFIG_MAP, "configMapRef"), (SECRET, "secretRef")):
         source = group.get(field)
@@ -83,7 +83,7 @@ def _group(pod: BoundPod, group: Json, library: Library) -> dict[str, str]:
 
 
 def _from_source(
-    pod: BoundPod, container: BoundContainer, around: Surroundings, library: Library, source: Json
+    pod: BoundPod, container: BoundContainer, around: Surroundings, library: ReferenceLibrary, source: Json
 ) -> str | None:
     """None: it is optional and not there, and the variable is left out."""
     if source.get("fieldRef"):
@@ -101,7 +101,7 @@ def _from_source(
     raise Missing(f"valueFrom.{next(iter(source), '')} is not supported on this node")
 
 
-def _items(pod: BoundPod, kind: str, source: Json, library: Library) -> dict[str, bytes]:
+def _items(pod: BoundPod, kind: str, source: Json, library: ReferenceLibrary) -> dict[str, bytes]:
     name = source.get("name") or ""
     items = library.read(pod.metadata.uid, Reference(kind, pod.metadata.namespace, name))
     if items is None:

@@ -13,7 +13,7 @@ from fairlead.agent.pod.downward import Surroundings
 from fairlead.agent.pod.environment import build_environment, expand
 from fairlead.agent.pod.isolation import capabilities, list_refusals
 from fairlead.agent.pod.volumes import Unsupported, mounts
-from fairlead.agent.references import Library, Missing
+from fairlead.agent.references import Missing, ReferenceLibrary
 from fairlead.agent.views import BoundContainer, BoundPod, ProbeSpec
 from fairlead.core import quantity
 from fairlead.ledger.walls import escalates
@@ -24,7 +24,7 @@ def launch(
     container: BoundContainer,
     attempt: int,
     around: Surroundings,
-    library: Library,
+    library: ReferenceLibrary,
     services: Iterable[tuple[str, str]],
 ) -> ContainerRun:
     check_supported(pod, container, around.isolation)

@@ -13,7 +13,7 @@ from fairlead.agent.notes import Notes
 from fairlead.agent.pace import Pace
 from fairlead.agent.pod.addresses import Addresses
 from fairlead.agent.pod.tokens import PodTokens
-from fairlead.agent.references import Library
+from fairlead.agent.references import ReferenceLibrary
 
 
 class Means:
@@ -21,7 +21,7 @@ class Means:
         self.settings, self.pace = settings, pace
         self.calls = Calls()
         self.addresses = Addresses()
-        self.library = Library(pace, self.calls)
+        self.library = ReferenceLibrary(pace, self.calls)
         self.tokens = PodTokens(pace, self.calls)
         self.notes = Notes(settings, pace, self.calls)
         self.found = False  # the driver has said what is on this machine

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from fairlead.agent.contract import Ended
+from fairlead.agent.contract import ContainerEnded
 from fairlead.agent.pod.conditions import ConditionFacts, conditions, with_owner
 from fairlead.agent.pod.container import KILLED, LOST_MESSAGE, LOST_REASON, Runs, container_id
 from fairlead.agent.views import BoundContainer, BoundPod
@@ -170,7 +170,7 @@ def _worded(reason: str, message: str) -> Json:
     return {"reason": reason, "message": message} if message else {"reason": reason}
 
 
-def _terminated(uid: str, name: str, end: Ended) -> Json:
+def _terminated(uid: str, name: str, end: ContainerEnded) -> Json:
     told: Json = {
         "exitCode": end.exit_code,
         "reason": end.reason or ("Error" if end.exit_code else "Completed"),

@@ -14,7 +14,7 @@ from fairlead.agent.contract import Mount, Volume
 from fairlead.agent.pod.downward import Surroundings, field_text, resource_text
 from fairlead.agent.pod.environment import expand
 from fairlead.agent.pod.tokens import PodTokens
-from fairlead.agent.references import CONFIG_MAP, SECRET, Library, Missing, Reference
+from fairlead.agent.references import CONFIG_MAP, SECRET, Missing, Reference, ReferenceLibrary
 from fairlead.agent.views import BoundContainer, BoundPod
 from fairlead.model.reasons import MOUNT_FAILED
 from fairlead.model.views import Json
@@ -33,7 +33,9 @@ class Unsupported(Exception):
     """The pod asks for what this node's driver cannot do. It is of no use to try again."""
 
 
-def volumes(pod: BoundPod, around: Surroundings, library: Library, tokens: PodTokens) -> tuple[Volume, ...]:
+def volumes(
+    pod: BoundPod, around: Surroundings, library: ReferenceLibrary, tokens: PodTokens
+) -> tuple[Volume, ...]:
     return tuple(
         _volume(pod, index, each, around, library, tokens) for index, each in enumerate(pod.spec.volumes)
     )
@@ -54,7 +56,12 @@ def mounts(pod: BoundPod, container: BoundContainer, known: Mapping[str, str]) -
 
 
 def _volume(
-    pod: BoundPod, index: int, volume: Json, around: Surroundings, library: Library, tokens: PodTokens
+    pod: BoundPod,
+    index: int,
+    volume: Json,
+    around: Surroundings,
+    library: ReferenceLibrary,
+    tokens: PodTokens,
 ) -> Volume:
     name = volume.get("name") or ""
     try:
@@ -69,7 +76,7 @@ def _volume(
 
 
 def _files(
-    pod: BoundPod, volume: Json, around: Surroundings, library: Library, tokens: PodTokens
+    pod: BoundPod, volume: Json, around: Surroundings, library: ReferenceLibrary, tokens: PodTokens
 ) -> tuple[File, ...] | None:
     """None: a directory to write to. KeyError: a source that is not supported."""
     if "emptyDir" in volume:
@@ -93,7 +100,7 @@ def _files(
 
 
 def _projection(
-    pod: BoundPod, source: Json, mode: int, around: Surroundings, library: Library, tokens: PodTokens
+    pod: BoundPod, source: Json, mode: int, around: Surroundings, library: ReferenceLibrary, tokens: PodTokens
 ) -> tuple[File, ...]:
     if source.get("configMap"):
         return _keyed(pod, CONFIG_MAP, source["configMap"], source["configMap"].get("name"), mode, library)
@@ -106,7 +113,7 @@ def _projection(
 
 
 def _keyed(
-    pod: BoundPod, kind: str, source: Json, name: str | None, mode: int, library: Library
+    pod: BoundPod, kind: str, source: Json, name: str | None, mode: int, library: ReferenceLibrary
 ) -> tuple[File, ...]:
     items = library.read(pod.metadata.uid, Reference(kind, pod.metadata.namespace, name or ""))
     optional = bool(source.get("optional"))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from fairlead.core import codec
 from fairlead.core.errors import BadRequest
-from fairlead.model.apply.rules import Rule
+from fairlead.model.apply.rules import MergeRule
 from fairlead.model.apply.sets import NOTHING, FieldSet, minus
 from fairlead.model.apply.trees import collect_fields, compare
 from fairlead.model.kind import Json, Kind
@@ -17,7 +17,7 @@ from fairlead.model.metadata import ANNOTATIONS_BYTES_MAX
 ANNOTATION = "kubectl.kubernetes.io/last-applied-configuration"
 
 
-def allowed_by(rule: Rule, kind: Kind, live: Json) -> FieldSet:
+def allowed_by(rule: MergeRule, kind: Kind, live: Json) -> FieldSet:
     """The fields that were applied by the client and are as it left them."""
     text = (live["metadata"].get("annotations") or {}).get(ANNOTATION)
     if not text:

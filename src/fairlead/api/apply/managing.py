@@ -30,9 +30,9 @@ from fairlead.model.apply.managers import (
     record_update,
     wire_entry,
 )
-from fairlead.model.apply.rules import Rule, Rules
+from fairlead.model.apply.rules import MergeRule, Rules
 from fairlead.model.apply.sets import FieldSet, encode_fields
-from fairlead.model.apply.trees import Difference, compare, compare_field
+from fairlead.model.apply.trees import TreeDifference, compare, compare_field
 from fairlead.model.apply.versions import Other, Versions
 from fairlead.model.fields import FieldTables
 from fairlead.model.kind import Json, Kind
@@ -61,7 +61,7 @@ class Managing:
         self._created: BoundedDict[tuple[object, ...], bytes] = BoundedDict(_KEPT)
         self._updated: BoundedDict[tuple[object, ...], tuple[_Left, ...]] = BoundedDict(_KEPT)
 
-    def rule(self, tables: FieldTables, kind: Kind) -> Rule:
+    def rule(self, tables: FieldTables, kind: Kind) -> MergeRule:
         if self._rules is None or self._rules.tables is not tables:
             self._rules = Rules(tables)
         return self._rules.of(kind.schema)
@@ -167,14 +167,14 @@ class Managing:
         versions = self.versions(tables, kind)
         if versions is not None and before and found:
 
-            def found_in(version: str) -> Difference | None:
+            def found_in(version: str) -> TreeDifference | None:
                 other = versions.difference(version, old, new)
                 return keep_ownable_changes(kind, sub, other) if other is not None else None
 
             return encoded_entries(record_update(stored_entries(before), found, who, now, found_in))
         return self._after(before, found, who, now) if before and found else before
 
-    def _after(self, before: bytes, found: Difference, who: Who, now: str) -> bytes:
+    def _after(self, before: bytes, found: TreeDifference, who: Who, now: str) -> bytes:
         first, *others = before.split(_TIME)
         times = [each[:_TIME_LENGTH] for each in others]
         key = (
@@ -216,7 +216,7 @@ class _Left(msgspec.Struct, frozen=True, gc=False):
 
 
 def _left(
-    entries: tuple[ManagedFieldsEntry, ...], after: ManagedFieldsEntry, who: Who, found: Difference
+    entries: tuple[ManagedFieldsEntry, ...], after: ManagedFieldsEntry, who: Who, found: TreeDifference
 ) -> _Left:
     its, place = after.who, -1
     if not (found.changed and its.same(who)):

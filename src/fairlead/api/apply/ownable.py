@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from fairlead.model.apply.sets import FieldSet
-from fairlead.model.apply.trees import Difference
+from fairlead.model.apply.trees import TreeDifference
 from fairlead.model.kind import Json, Kind
 
 _STRIPPED = frozenset(
@@ -25,9 +25,9 @@ def filter_of(kind: Kind, subresource: str) -> Callable[[FieldSet], FieldSet]:
     return lambda fields: keep_ownable(kind, subresource, fields)
 
 
-def keep_ownable_changes(kind: Kind, subresource: str, found: Difference) -> Difference:
+def keep_ownable_changes(kind: Kind, subresource: str, found: TreeDifference) -> TreeDifference:
     removed = keep_ownable(kind, subresource, found.removed) if found.removed else found.removed
-    return Difference(keep_ownable(kind, subresource, found.changed), removed)
+    return TreeDifference(keep_ownable(kind, subresource, found.changed), removed)
 
 
 def keep_ownable(kind: Kind, subresource: str, fields: FieldSet) -> FieldSet:

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 import msgspec
 
 from fairlead.api.audit.recording import Audit
-from fairlead.api.audit.rules import DEFAULT_POLICY, AuditPolicy, AuditRule, Level, Resources
+from fairlead.api.audit.rules import DEFAULT_POLICY, AuditLevel, AuditPolicy, AuditRule, Resources
 from fairlead.model.key import Key
 from fairlead.model.kinds.auditpolicy import KIND, NAME
 from fairlead.store.contract import DELETED, CommittedChange, Entry, Reader
@@ -32,7 +32,7 @@ class _Resources(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
 class _Rule(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     """A field that is not known here may be a condition: a rule without it would match more than it was meant to."""
 
-    level: Level
+    level: AuditLevel
     users: _Texts = None
     user_groups: _Texts = None
     verbs: _Texts = None

@@ -20,7 +20,7 @@ import msgspec
 from msgspec import structs
 
 from fairlead.api.access.users import UNAUTHENTICATED
-from fairlead.api.audit.rules import DEFAULT_POLICY, READ_VERBS, AuditPolicy, Level, Target
+from fairlead.api.audit.rules import DEFAULT_POLICY, READ_VERBS, AuditLevel, AuditPolicy, AuditTarget
 from fairlead.api.plan import Context
 from fairlead.core.kept import BoundedDict
 from fairlead.core.spliced import Spliced
@@ -31,7 +31,7 @@ STREAM = "audit"
 # Refusals of those who are not signed in: a log of their own, so that they displace nothing.
 STRANGERS = "audit-strangers"
 
-_UNKEPT = (Level.NONE, Level.COUNT)
+_UNKEPT = (AuditLevel.NONE, AuditLevel.COUNT)
 # Who shares a budget; no user is called so.
 _STRANGERS, _HEARTBEATS = "", "\0heartbeats"
 _TEXT_MAX = 200
@@ -60,7 +60,7 @@ class _Line(msgspec.Struct, gc=False, omit_defaults=True, rename="camel"):
     user: str
     groups: tuple[str, ...]
     verb: str
-    object: Target
+    object: AuditTarget
     code: int
     reason: str = ""
     revision_before: int = 0
@@ -83,7 +83,7 @@ _NOTHING: Mapping[str, str] = {}
 def audit_record(
     context: Context,
     verb: str,
-    target: Target,
+    target: AuditTarget,
     code: int,
     *,
     reason: str = "",
@@ -126,7 +126,7 @@ def _precise(now: float) -> str:
 
 def _unrecorded(context: Context, lines: int) -> _Line:
     user = context.user
-    target = Target(path="/fairlead/v1/audit")
+    target = AuditTarget(path="/fairlead/v1/audit")
     time, request = _precise(context.now), context.request_id
     line = _Line(
         time=time,
@@ -176,7 +176,7 @@ class Audit:
         self.suppressed = {STREAM: 0, STRANGERS: 0}  # beyond the policy's rate
         self.unrecorded = 0  # lines that the journal did not take
         self._untold = 0  # of them, those that no line tells of yet
-        self._levels: dict[tuple[object, ...], Level] = {}
+        self._levels: dict[tuple[object, ...], AuditLevel] = {}
         self._second = 0
         self._spent: dict[str, int] = {}  # by user, in this second; strangers are one, and so are heartbeats
 
@@ -190,7 +190,7 @@ class Audit:
         self,
         context: Context,
         verb: str,
-        target: Target,
+        target: AuditTarget,
         code: int,
         *,
         revision_before: int = 0,
@@ -224,11 +224,11 @@ class Audit:
             return (Note(STREAM, _filled(known, context, target, revision_before)),)
         level = self._level(context, verb, target, code, heartbeat)
         if heartbeat and level not in _UNKEPT and not self._affords(_HEARTBEATS, context.now, STREAM):
-            level = Level.COUNT
+            level = AuditLevel.COUNT
         if level in _UNKEPT:
             self._count(level, context, verb, target)
             return ()
-        keep = changed if level is Level.CHANGES else ()
+        keep = changed if level is AuditLevel.CHANGES else ()
         body = audit_record(
             context, verb, target, code, revision_before=revision_before, changed=keep, policies=policies,
             annotations=annotations,
@@ -242,7 +242,7 @@ class Audit:
         like: tuple[object, ...],
         context: Context,
         verb: str,
-        target: Target,
+        target: AuditTarget,
         code: int,
         changed: Sequence[str],
         revision_before: int,
@@ -275,13 +275,13 @@ class Audit:
         self,
         context: Context,
         verb: str,
-        target: Target,
+        target: AuditTarget,
         code: int,
         reason: str,
         policies: Sequence[str] = (),
     ) -> tuple[Note, ...]:
         """The notes of a request that was answered with an error; they are committed without a change."""
-        target = Target(*[text[:_NAME_MAX] for text in msgspec.structs.astuple(target)])
+        target = AuditTarget(*[text[:_NAME_MAX] for text in msgspec.structs.astuple(target)])
         level = self._level(context, verb, target, code, False)
         if level in _UNKEPT:
             self._count(level, context, verb, target)
@@ -292,7 +292,7 @@ class Audit:
             return ()
         return (Note(stream, audit_record(context, verb, target, code, reason=reason, policies=policies)),)
 
-    def read(self, context: Context, verb: str, target: Target, code: int) -> tuple[Note, ...]:
+    def read(self, context: Context, verb: str, target: AuditTarget, code: int) -> tuple[Note, ...]:
         """The notes of a request that was answered and changed nothing.
 
         A dry run, a patch that changes nothing and a review are judged as reads of what they show, whatever their
@@ -333,7 +333,9 @@ class Audit:
             return False
         return True
 
-    def _level(self, context: Context, verb: str, target: Target, code: int, heartbeat: bool) -> Level:
+    def _level(
+        self, context: Context, verb: str, target: AuditTarget, code: int, heartbeat: bool
+    ) -> AuditLevel:
         user = context.signed_in
         one = (target.name or target.path) if self._tells_apart else ""
         what = (target.group, target.plural, target.subresource, target.namespace, one)
@@ -346,8 +348,8 @@ class Audit:
             self._levels[key] = level
         return level
 
-    def _count(self, level: Level, context: Context, verb: str, target: Target) -> None:
-        if level is not Level.COUNT:
+    def _count(self, level: AuditLevel, context: Context, verb: str, target: AuditTarget) -> None:
+        if level is not AuditLevel.COUNT:
             return
         key = (verb, _qualified(target), context.signed_in.role)
         if key not in self.counters and len(self.counters) >= _COUNTERS_MAX:
@@ -355,7 +357,7 @@ class Audit:
         self.counters[key] = self.counters.get(key, 0) + 1
 
 
-def _filled(line: Spliced, context: Context, target: Target, revision_before: int) -> bytes:
+def _filled(line: Spliced, context: Context, target: AuditTarget, revision_before: int) -> bytes:
     return line.fill(
         {
             b"time": _precise(context.now).encode(),
@@ -368,5 +370,5 @@ def _filled(line: Spliced, context: Context, target: Target, revision_before: in
     )
 
 
-def _qualified(target: Target) -> str:
+def _qualified(target: AuditTarget) -> str:
     return f"{target.plural}.{target.group}" if target.group else target.plural

@@ -19,7 +19,7 @@ from fairlead.model.kind import Kind
 from fairlead.model.kinds import auditpolicy
 
 
-class Level(Enum):
+class AuditLevel(Enum):
     """How much is kept. Each level holds what the one before holds."""
 
     NONE = auditpolicy.NONE
@@ -28,7 +28,7 @@ class Level(Enum):
     CHANGES = auditpolicy.CHANGES
 
 
-class Target(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+class AuditTarget(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """What a request was about: an object, a collection (no name), or a path that is no resource."""
 
     group: str = ""
@@ -40,8 +40,8 @@ class Target(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     path: str = ""
 
 
-def object_target(kind: Kind, key: Key, uid: str, subresource: str = "") -> Target:
-    return Target(kind.group, kind.plural, key.namespace, key.name, subresource, uid)
+def object_target(kind: Kind, key: Key, uid: str, subresource: str = "") -> AuditTarget:
+    return AuditTarget(kind.group, kind.plural, key.namespace, key.name, subresource, uid)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Resources:
     resources: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
 
-    def match(self, target: Target) -> bool:
+    def match(self, target: AuditTarget) -> bool:
         return (
             self.group == target.group
             and (not self.names or target.name in self.names)
@@ -60,7 +60,7 @@ class Resources:
         )
 
 
-def _covers(pattern: str, target: Target) -> bool:
+def _covers(pattern: str, target: AuditTarget) -> bool:
     resource, _, subresource = pattern.partition("/")
     if pattern == "*":
         return True
@@ -73,7 +73,7 @@ def _covers(pattern: str, target: Target) -> bool:
 class AuditRule:
     """Matches when every condition that is given matches."""
 
-    level: Level
+    level: AuditLevel
     verbs: tuple[str, ...] = ()
     resources: tuple[Resources, ...] = ()
     namespaces: tuple[str, ...] = ()  # "" is that of objects which have none
@@ -84,7 +84,7 @@ class AuditRule:
     refused: bool | None = None  # True: 4xx and 5xx only; False: accepted only
     heartbeat: bool | None = None
 
-    def matches(self, verb: str, target: Target, user: User, status: int, heartbeat: bool) -> bool:
+    def matches(self, verb: str, target: AuditTarget, user: User, status: int, heartbeat: bool) -> bool:
         return (
             (not self.verbs or verb in self.verbs)
             and self._is_about(target)
@@ -95,7 +95,7 @@ class AuditRule:
             and (self.heartbeat is None or self.heartbeat == heartbeat)
         )
 
-    def _is_about(self, target: Target) -> bool:
+    def _is_about(self, target: AuditTarget) -> bool:
         if not target.plural:
             if self.resources or self.namespaces:
                 return False
@@ -116,8 +116,8 @@ WRITE_VERBS = ("create", "update", "patch", "delete", "deletecollection")
 # No policy silences its own change: these come before the rules of every policy.
 _OWN = (Resources(auditpolicy.KIND.group, (auditpolicy.KIND.plural, f"{auditpolicy.KIND.plural}/*")),)
 ALWAYS = (
-    AuditRule(Level.METADATA, verbs=WRITE_VERBS, resources=_OWN, refused=True),
-    AuditRule(Level.CHANGES, verbs=WRITE_VERBS, resources=_OWN),
+    AuditRule(AuditLevel.METADATA, verbs=WRITE_VERBS, resources=_OWN, refused=True),
+    AuditRule(AuditLevel.CHANGES, verbs=WRITE_VERBS, resources=_OWN),
 )
 
 
@@ -138,12 +138,14 @@ class AuditPolicy:
         """Whether names of objects, or paths, make a difference."""
         return any(rule.urls or any(each.names for each in rule.resources) for rule in self.rules)
 
-    def level(self, verb: str, target: Target, user: User, status: int, heartbeat: bool = False) -> Level:
+    def level(
+        self, verb: str, target: AuditTarget, user: User, status: int, heartbeat: bool = False
+    ) -> AuditLevel:
         for rules in (ALWAYS, self.rules):
             for rule in rules:
                 if rule.matches(verb, target, user, status, heartbeat):
                     return rule.level
-        return Level.NONE
+        return AuditLevel.NONE
 
 
 # Who writes Events and removes expired ones: a log beside the log would say everything twice.
@@ -151,11 +153,13 @@ PLANE_USERS = ("system:fairlead", "system:fairlead:events")
 
 DEFAULT_POLICY = AuditPolicy(
     rules=(
-        AuditRule(Level.COUNT, refused=False, heartbeat=True),
-        AuditRule(Level.COUNT, resources=(Resources("", ("events",)),), users=PLANE_USERS, refused=False),
-        AuditRule(Level.METADATA, statuses=(401, 403)),
-        AuditRule(Level.METADATA, verbs=READ_VERBS, resources=(Resources("", ("secrets",)),)),
-        AuditRule(Level.METADATA, verbs=WRITE_VERBS, refused=True),
-        AuditRule(Level.CHANGES, verbs=WRITE_VERBS),
+        AuditRule(AuditLevel.COUNT, refused=False, heartbeat=True),
+        AuditRule(
+            AuditLevel.COUNT, resources=(Resources("", ("events",)),), users=PLANE_USERS, refused=False
+        ),
+        AuditRule(AuditLevel.METADATA, statuses=(401, 403)),
+        AuditRule(AuditLevel.METADATA, verbs=READ_VERBS, resources=(Resources("", ("secrets",)),)),
+        AuditRule(AuditLevel.METADATA, verbs=WRITE_VERBS, refused=True),
+        AuditRule(AuditLevel.CHANGES, verbs=WRITE_VERBS),
     )
 )

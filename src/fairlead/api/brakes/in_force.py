@@ -26,7 +26,7 @@ from fairlead.store.damage import is_stand_in
 _SETTINGS = Key(SETTINGS.resource, "", NAME)
 
 
-class Brake(msgspec.Struct, frozen=True):
+class BrakeInForce(msgspec.Struct, frozen=True):
     """One that is in force, as a refusal tells it. `group`, `resource` and `name`: what one needs a right on."""
 
     told: str
@@ -62,19 +62,19 @@ class Brakes:
                 troubles += self._take(change.entry)
         return troubles
 
-    def on_creates(self, namespace: str, now: float) -> Iterator[Brake]:
+    def on_creates(self, namespace: str, now: float) -> Iterator[BrakeInForce]:
         """What stands against new workloads."""
         refusal = self._refusal
         if refusal is not None and now < parse_time(refusal["until"]):
             told = f"the plane takes no new work until {refusal['until']}: {refusal['reason']}"
-            yield Brake(told, SETTINGS.group, SETTINGS.plural, NAME)
+            yield BrakeInForce(told, SETTINGS.group, SETTINGS.plural, NAME)
         yield from self._freezes_of(CREATES, namespace, now)
 
-    def on_rollouts(self, namespace: str, now: float) -> Iterator[Brake]:
+    def on_rollouts(self, namespace: str, now: float) -> Iterator[BrakeInForce]:
         """What stands against changes of pod templates."""
         return self._freezes_of(ROLLOUTS, namespace, now)
 
-    def _freezes_of(self, what: str, namespace: str, now: float) -> Iterator[Brake]:
+    def _freezes_of(self, what: str, namespace: str, now: float) -> Iterator[BrakeInForce]:
         for key, spec in self._freezes.items():
             spaces = spec.get("namespaces") or ()
             if what not in spec["forbids"] or (spaces and namespace not in spaces):
@@ -82,7 +82,7 @@ class Brakes:
             window = window_at(spec, now)
             if window is not None:
                 exceptions = part(spec, "exceptions")
-                yield Brake(
+                yield BrakeInForce(
                     f'ChangeFreeze "{key.name}" is in force until {timestamp(window.end)}: {spec["reason"]}',
                     KIND.group,
                     KIND.plural,

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from fairlead.api.access.contract import Attributes, Authorizer
 from fairlead.api.admission.plane_conditions import is_plane
 from fairlead.api.attempt import Attempt
-from fairlead.api.brakes.in_force import Brake, Brakes
+from fairlead.api.brakes.in_force import BrakeInForce, Brakes
 from fairlead.api.plan import Context
 from fairlead.model.catalog import CATALOG
 from fairlead.model.key import Key
@@ -57,7 +57,7 @@ def check_brakes(attempt: Attempt, brakes: Brakes, authorizer: Authorizer) -> No
         _pass(attempt, brakes.on_rollouts(namespace, now), authorizer)
 
 
-def _pass(attempt: Attempt, brakes: Iterable[Brake], authorizer: Authorizer) -> None:
+def _pass(attempt: Attempt, brakes: Iterable[BrakeInForce], authorizer: Authorizer) -> None:
     user = attempt.context.user
     for brake in brakes:
         if user.name in brake.users or any(group in brake.groups for group in user.groups):

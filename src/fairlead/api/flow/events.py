@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 import msgspec
 
 from fairlead.api.flow.in_force import Flow
-from fairlead.api.flow.levels import Level
+from fairlead.api.flow.levels import PriorityLevel
 
 T = TypeVar("T")
 
@@ -19,7 +19,7 @@ T = TypeVar("T")
 class Configured(msgspec.Struct, frozen=True, gc=False):
     """These are the levels from now on. Who waits or is served in one that is gone is served to the end."""
 
-    levels: Mapping[str, Level]
+    levels: Mapping[str, PriorityLevel]
     now: float
 
 
@@ -40,7 +40,7 @@ class TurnCame(msgspec.Struct, frozen=True, gc=False):
     now: float
 
 
-class Ended(msgspec.Struct, Generic[T], frozen=True, gc=False):
+class RequestEnded(msgspec.Struct, Generic[T], frozen=True, gc=False):
     """A request is answered, has become a stream, or nobody waits for it any more."""
 
     ticket: T
@@ -53,7 +53,7 @@ class Looked(msgspec.Struct, frozen=True, gc=False):
     now: float
 
 
-Event = Configured | Arrived[T] | TurnCame | Ended[T] | Looked
+Event = Configured | Arrived[T] | TurnCame | RequestEnded[T] | Looked
 
 
 class Begin(msgspec.Struct, Generic[T], frozen=True, gc=False):

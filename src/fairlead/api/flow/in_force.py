@@ -17,7 +17,7 @@ import msgspec
 from fairlead.api.access.contract import Attributes
 from fairlead.api.access.users import User
 from fairlead.api.flow.dealing import deal, number_of
-from fairlead.api.flow.levels import Level, parse_level
+from fairlead.api.flow.levels import PriorityLevel, parse_level
 from fairlead.api.flow.matching import Schema, parse_schema
 from fairlead.core import codec
 from fairlead.core.kept import BoundedDict
@@ -35,7 +35,7 @@ _PATH_MAX = 256  # characters of a path, which clients make up, with which a flo
 Question = tuple[User, str, str, str, str, str]
 
 
-def _built_in() -> tuple[tuple[Schema, ...], tuple[Level, ...]]:
+def _built_in() -> tuple[tuple[Schema, ...], tuple[PriorityLevel, ...]]:
     levels = (
         (EXEMPT_LEVEL, prioritylevelconfiguration.EXEMPT_SPEC),
         (CATCH_ALL_LEVEL, prioritylevelconfiguration.CATCH_ALL_SPEC),
@@ -65,7 +65,7 @@ class FlowControl:
     def __init__(self) -> None:
         self.changes = 0
         self._schemas: dict[str, Schema] = {}
-        self._levels: dict[str, Level] = {}
+        self._levels: dict[str, PriorityLevel] = {}
         self._flows: BoundedDict[Question, Flow] = BoundedDict(_FLOWS_KEPT)
         self._settle()
 
@@ -142,7 +142,7 @@ class FlowControl:
     def _settle(self) -> None:
         """Everything as it is now, with what is always there."""
         schemas, levels = _built_in()
-        self.levels: dict[str, Level] = {each.name: each for each in levels} | self._levels
+        self.levels: dict[str, PriorityLevel] = {each.name: each for each in levels} | self._levels
         known = {each.name: each for each in schemas} | self._schemas
         followed = [each for each in known.values() if each.level in self.levels]
         self._order = sorted(followed, key=lambda each: each.order)

@@ -26,7 +26,7 @@ ALONE_SEATS = 64
 _PERCENT = 100
 
 
-class Level(msgspec.Struct, frozen=True):
+class PriorityLevel(msgspec.Struct, frozen=True):
     """`queues` is 0 for a level that refuses instead of queueing; `borrowing_percent` None is without limit."""
 
     name: str
@@ -48,7 +48,7 @@ class Seats(NamedTuple):
     borrowable: int
 
 
-def deal_seats(levels: Iterable[Level], total: int = SEATS) -> dict[str, Seats]:
+def deal_seats(levels: Iterable[PriorityLevel], total: int = SEATS) -> dict[str, Seats]:
     """The seats of each level, in proportion to the shares; rounded up, so that who has a share has a seat."""
     known = list(levels)
     shares = sum(level.shares for level in known) or 1
@@ -96,12 +96,12 @@ class _Stored(msgspec.Struct, frozen=True):
 _decode = msgspec.json.Decoder(_Stored).decode
 
 
-def parse_level(name: str, uid: str, data: bytes) -> Level:
+def parse_level(name: str, uid: str, data: bytes) -> PriorityLevel:
     """Raises MsgspecError for what is not a level."""
     spec = _decode(data).spec
     if spec.type == EXEMPT:
         exempt = spec.exempt or _Limited()
-        return Level(
+        return PriorityLevel(
             name,
             uid,
             exempt=True,
@@ -111,7 +111,7 @@ def parse_level(name: str, uid: str, data: bytes) -> Level:
     limited = spec.limited or _Limited()
     response = limited.limit_response or _LimitResponse()
     queuing = (response.queuing or _Queuing()) if response.type == QUEUE else None
-    return Level(
+    return PriorityLevel(
         name,
         uid,
         shares=limited.nominal_concurrency_shares or 0,

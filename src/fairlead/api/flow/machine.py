@@ -27,18 +27,18 @@ from fairlead.api.flow.events import (
     Arrived,
     Begin,
     Configured,
-    Ended,
     Event,
     Instruction,
     LookAt,
     Looked,
     Refuse,
+    RequestEnded,
     TurnCame,
     TurnSoon,
 )
 from fairlead.api.flow.in_force import Flow
-from fairlead.api.flow.levels import ALONE_SEATS, SEATS, Level, Seats, deal_seats
-from fairlead.api.flow.queues import FairQueues, Waiting
+from fairlead.api.flow.levels import ALONE_SEATS, SEATS, PriorityLevel, Seats, deal_seats
+from fairlead.api.flow.queues import FairQueues, WaitingRequest
 
 T = TypeVar("T")
 
@@ -61,20 +61,20 @@ class _LevelState(Generic[T]):
 
     __slots__ = ("cost", "held", "level", "queues", "seats", "tag")
 
-    def __init__(self, level: Level, tag: float) -> None:
+    def __init__(self, level: PriorityLevel, tag: float) -> None:
         self.queues: FairQueues[T] = FairQueues()
         self.held = 0  # seats
         self.tag = tag
         self.become(level, _NO_SEATS, 1)
 
-    def become(self, level: Level, seats: Seats, shares: int) -> None:
+    def become(self, level: PriorityLevel, seats: Seats, shares: int) -> None:
         self.level = level
         self.seats = seats
         # What a seat of width costs of the level's share of turns. An exempt level has as much as all others together.
         self.cost = 1.0 / (shares if level.exempt else max(1, level.shares))
 
 
-class Machine(Generic[T]):
+class FlowMachine(Generic[T]):
     """`counts` are for metrics, by priority level and schema."""
 
     __slots__ = (
@@ -94,8 +94,8 @@ class Machine(Generic[T]):
     def __init__(self, total: int = SEATS) -> None:
         self._total = total
         self._levels: dict[str, _LevelState[T]] = {}
-        self._waiting: dict[T, Waiting[T]] = {}  # oldest first
-        self._begun: dict[T, Waiting[T]] = {}  # with a seat, oldest first
+        self._waiting: dict[T, WaitingRequest[T]] = {}  # oldest first
+        self._begun: dict[T, WaitingRequest[T]] = {}  # with a seat, oldest first
         self._tag = 0.0  # of the level that was served last
         self._turn_asked = self._looks = False
         self._flow: Flow | None = None  # of the last request
@@ -106,7 +106,7 @@ class Machine(Generic[T]):
     def handle(self, event: Event[T]) -> tuple[Instruction[T], ...]:
         if isinstance(event, Arrived):
             return self._arrived(event)
-        if isinstance(event, Ended):
+        if isinstance(event, RequestEnded):
             return self._ended(event.ticket, event.now)
         if isinstance(event, TurnCame):
             return self._turn(event.now)
@@ -155,7 +155,7 @@ class Machine(Generic[T]):
         state = self._levels[flow.level]
         width = max(1, min(event.width, state.seats.nominal + state.seats.borrowable))
         counts = self._counts_of(flow)
-        request = Waiting(event.ticket, flow, width, event.in_turn, event.now, counts)
+        request = WaitingRequest(event.ticket, flow, width, event.in_turn, event.now, counts)
         if event.room and not self._waiting and (event.in_turn or self._has_seat(state, width, event.now)):
             self._tag = state.tag = max(state.tag, self._tag)
             self._begin(state, request, event.now)
@@ -266,7 +266,7 @@ class Machine(Generic[T]):
 
     # Books
 
-    def _begin(self, state: _LevelState[T], request: Waiting[T], now: float) -> None:
+    def _begin(self, state: _LevelState[T], request: WaitingRequest[T], now: float) -> None:
         request.since = now
         state.tag += request.width * state.cost
         counts = request.counts
@@ -276,13 +276,13 @@ class Machine(Generic[T]):
         self._held += request.width
         self._begun[request.ticket] = request
 
-    def _give_back(self, request: Waiting[T]) -> None:
+    def _give_back(self, request: WaitingRequest[T]) -> None:
         state = self._levels[request.level]
         state.held -= request.width
         self._held -= request.width
         request.counts.executing -= 1
 
-    def _refuse(self, request: Waiting[T], reason: str) -> tuple[Instruction[T], ...]:
+    def _refuse(self, request: WaitingRequest[T], reason: str) -> tuple[Instruction[T], ...]:
         refused = request.counts.refused
         refused[reason] = refused.get(reason, 0) + 1
         return (Refuse(request.ticket, reason),)

@@ -23,7 +23,7 @@ _KEPT_EMPTY = (
 )
 
 
-class Waiting(Generic[T]):
+class WaitingRequest(Generic[T]):
     """A request that is not answered yet: it waits, or it is served."""
 
     __slots__ = ("counts", "flow", "in_turn", "level", "since", "ticket", "width")
@@ -46,7 +46,7 @@ class _Queue(Generic[T]):
     def __init__(self, index: int, tag: float) -> None:
         self.index = index
         self.tag = tag
-        self.waiting: deque[Waiting[T]] = deque()
+        self.waiting: deque[WaitingRequest[T]] = deque()
         self.entry = 0  # the number under which it is in a heap
 
 
@@ -73,7 +73,7 @@ class FairQueues(Generic[T]):
                 return index
         return min(hand, key=self.length)
 
-    def add(self, index: int, request: Waiting[T]) -> None:
+    def add(self, index: int, request: WaitingRequest[T]) -> None:
         queue = self._queues.get(index)
         if queue is None:
             queue = self._queues[index] = _Queue(index, self._tag)
@@ -84,7 +84,7 @@ class FairQueues(Generic[T]):
             queue.tag = max(queue.tag, self._tag)
             self._enter(queue)
 
-    def head(self, *, in_turn: bool) -> tuple[float, Waiting[T]] | None:
+    def head(self, *, in_turn: bool) -> tuple[float, WaitingRequest[T]] | None:
         """Of those that need a seat, or of those that do not, the next one and its tag."""
         heap = self._heaps[in_turn]
         while heap:
@@ -94,7 +94,7 @@ class FairQueues(Generic[T]):
             heappop(heap)
         return None
 
-    def take(self, *, in_turn: bool) -> Waiting[T]:
+    def take(self, *, in_turn: bool) -> WaitingRequest[T]:
         """The one that `head` gave."""
         tag, _, queue = heappop(self._heaps[in_turn])
         request = queue.waiting.popleft()
@@ -103,7 +103,7 @@ class FairQueues(Generic[T]):
         self._left(queue, request)
         return request
 
-    def remove(self, request: Waiting[T]) -> bool:
+    def remove(self, request: WaitingRequest[T]) -> bool:
         """It waits no more, though it was not its turn. False if it did not wait here."""
         for queue in list(self._queues.values()):
             if request in queue.waiting:
@@ -117,7 +117,7 @@ class FairQueues(Generic[T]):
                 return True
         return False
 
-    def __iter__(self) -> Iterator[Waiting[T]]:
+    def __iter__(self) -> Iterator[WaitingRequest[T]]:
         for queue in self._queues.values():
             yield from queue.waiting
 
@@ -126,7 +126,7 @@ class FairQueues(Generic[T]):
         queue.entry = self._entries
         heappush(self._heaps[queue.waiting[0].in_turn], (queue.tag, self._entries, queue))
 
-    def _left(self, queue: _Queue[T], request: Waiting[T]) -> None:
+    def _left(self, queue: _Queue[T], request: WaitingRequest[T]) -> None:
         """The head of a queue is gone."""
         self.count -= 1
         self.seats -= request.width

@@ -35,7 +35,7 @@ from fairlead.model.apply.managers import (
 )
 from fairlead.model.apply.merging import check_configuration
 from fairlead.model.apply.sets import MEMBER, NOTHING, minus, path_text
-from fairlead.model.apply.trees import Difference, compare
+from fairlead.model.apply.trees import TreeDifference, compare
 from fairlead.model.kind import Json, Kind
 from fairlead.model.shapes import fits
 from fairlead.port.request import Reply, Request
@@ -159,7 +159,7 @@ def _applied(
     who = Who(manager, APPLY, kind.api_version, sub)
     if live and not entries:
         # Written before anybody kept book: what is there belongs to those who were before.
-        found = Difference(kept(compare(rule, {}, live).changed), NOTHING)
+        found = TreeDifference(kept(compare(rule, {}, live).changed), NOTHING)
         entries = record_update((), found, Who(BEFORE_FIRST_APPLY, UPDATE, kind.api_version, sub), now)
     force = bool(options.parse_flag(request.query, "force"))
     try:

@@ -27,14 +27,14 @@ from fairlead.explain.coupling.contract import (
     LABEL_MUTATION,
     PERSON,
     POLICY,
+    CopyLag,
     Coupling,
-    MirrorLag,
 )
 from fairlead.explain.coupling.declared import couplings, form_of, readers
 from fairlead.explain.coupling.flows import FlowLevels
 from fairlead.explain.coupling.observed import (
     COUPLING_OBJECTS_MAX,
-    Written,
+    WrittenField,
     WrittenFields,
     audit_pieces,
 )
@@ -62,7 +62,7 @@ def coupled(sources: Sources, controller: str = "", sight: Sight = EVERYTHING) -
     for piece in audit_pieces(sources.journal):
         written.add(piece)
         yield None
-    lags: dict[str, MirrorLag] = {}
+    lags: dict[str, CopyLag] = {}
     for resource in resources:
         entries = sources.reader.list(resource)
         lags[resource] = _lag(plane, resource, [each.revision for each in entries])
@@ -97,7 +97,7 @@ def _joined(
     reader: str,
     reads: Mapping[str, frozenset[str]],
     written: WrittenFields,
-    lags: Mapping[str, MirrorLag],
+    lags: Mapping[str, CopyLag],
     policies: Mapping[str, Mapping[str, frozenset[str]]],
 ) -> list[Coupling]:
     own = footprints().get(reader, _NOTHING)
@@ -131,11 +131,11 @@ def _undeclared(
     reader: str,
     reads: Mapping[str, frozenset[str]],
     own: Footprint,
-    written: Iterable[Written],
-    lags: Mapping[str, MirrorLag],
+    written: Iterable[WrittenField],
+    lags: Mapping[str, CopyLag],
 ) -> list[Coupling]:
     """What was seen and no table has: people by their names, programs, and controllers that do more than is known."""
-    groups: dict[tuple[str, str, str, str], list[Written]] = {}
+    groups: dict[tuple[str, str, str, str], list[WrittenField]] = {}
     for one in written:
         fields = reads.get(one.resource)
         if one.writer == reader or fields is None or not _touched((one.field,), fields):
@@ -148,7 +148,7 @@ def _undeclared(
     ]
 
 
-def _is_of(one: Written, coupling: Coupling, reads: frozenset[str]) -> bool:
+def _is_of(one: WrittenField, coupling: Coupling, reads: frozenset[str]) -> bool:
     """Whether what was seen is what is declared; people are told by their names, not together."""
     return (
         one.writer == coupling.writer
@@ -164,7 +164,7 @@ def _touched(written: Iterable[str], reads: frozenset[str]) -> tuple[str, ...]:
     )
 
 
-def _with(coupling: Coupling, written: list[Written], lags: Mapping[str, MirrorLag]) -> Coupling:
+def _with(coupling: Coupling, written: list[WrittenField], lags: Mapping[str, CopyLag]) -> Coupling:
     lag = lags[coupling.resource].behind if coupling.resource in lags else 0
     if not written:
         return structs.replace(coupling, lag=lag)
@@ -181,7 +181,7 @@ def _with(coupling: Coupling, written: list[Written], lags: Mapping[str, MirrorL
 
 
 def _by_plane(
-    plane: PlaneTold, reader: str, reads: Mapping[str, frozenset[str]], lags: Mapping[str, MirrorLag]
+    plane: PlaneTold, reader: str, reads: Mapping[str, frozenset[str]], lags: Mapping[str, CopyLag]
 ) -> list[Coupling]:
     """What controllers of one plane share whatever they read: the purse of retries, and copies that are behind."""
     found = [
@@ -199,11 +199,11 @@ def _by_plane(
     return found
 
 
-def _lag(plane: PlaneTold, resource: str, revisions: list[int]) -> MirrorLag:
+def _lag(plane: PlaneTold, resource: str, revisions: list[int]) -> CopyLag:
     heard, newest = plane.heard.get(resource), max(revisions, default=0)
     if heard is None:
-        return MirrorLag(resource, 0, newest, 0)
-    return MirrorLag(resource, heard, newest, sum(each > heard for each in revisions))
+        return CopyLag(resource, 0, newest, 0)
+    return CopyLag(resource, heard, newest, sum(each > heard for each in revisions))
 
 
 def _policies(sources: Sources) -> dict[str, dict[str, frozenset[str]]]:

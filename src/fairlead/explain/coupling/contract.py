@@ -59,7 +59,7 @@ class Timer(msgspec.Struct, frozen=True, rename="camel"):
     spread: float = 0.0
 
 
-class MirrorLag(msgspec.Struct, frozen=True, rename="camel"):
+class CopyLag(msgspec.Struct, frozen=True, rename="camel"):
     """The copy that decisions are made on. `revision`: up to which it shows the resource; `newest`: of its objects as
     stored; `behind`: how many of those are newer than the copy."""
 

@@ -62,7 +62,7 @@ class _Line(msgspec.Struct, frozen=True, rename="camel"):
 _line = msgspec.json.Decoder(_Line).decode
 
 
-class Written(msgspec.Struct):
+class WrittenField(msgspec.Struct):
     """Writes of one field of one kind by one writer."""
 
     writer: str
@@ -91,7 +91,7 @@ class WrittenFields:
     def __init__(self, sees: Callable[[str, str, str], bool], flows: FlowLevels | None = None) -> None:
         self._sees = sees
         self._flows = flows
-        self.found: dict[tuple[str, str, str], Written] = {}
+        self.found: dict[tuple[str, str, str], WrittenField] = {}
         self.lines = 0
         self.hidden = 0
         self.since = ""
@@ -148,7 +148,7 @@ class WrittenFields:
         resource = place[0]
         written = self.found.get((writer, resource, field))
         if written is None:
-            written = self.found[writer, resource, field] = Written(
+            written = self.found[writer, resource, field] = WrittenField(
                 writer, sort, resource, field, last=time, user=user, object="/".join(filter(None, place))
             )
         written.count += counts

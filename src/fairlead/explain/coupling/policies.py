@@ -12,7 +12,7 @@ from typing import Any
 from fairlead.decision.footprint import ANY
 from fairlead.model.cel.errors import ExpressionError
 from fairlead.model.cel.parser import parse
-from fairlead.model.cel.syntax import Binary, Literal, Node, Struct, children
+from fairlead.model.cel.syntax import Binary, Literal, Struct, SyntaxNode, children
 
 Json = dict[str, Any]
 _KEYED = ("metadata.annotations", "metadata.labels")
@@ -38,7 +38,7 @@ def expression_writes(text: str) -> frozenset[str]:
     return frozenset(_written(tree))
 
 
-def _written(node: Node) -> Iterator[str]:
+def _written(node: SyntaxNode) -> Iterator[str]:
     if isinstance(node, Struct) and node.name == "JSONPatch":
         yield from (_of_pointer(each.value) for each in node.fields if each.name == "path")
         return
@@ -55,7 +55,7 @@ def _written(node: Node) -> Iterator[str]:
         yield from _written(each)
 
 
-def _of_pointer(node: Node) -> str:
+def _of_pointer(node: SyntaxNode) -> str:
     if not isinstance(node, Literal) or not isinstance(node.value, str):
         # "/metadata/labels/" + key: what it begins with is known.
         return _of_pointer(node.left) if isinstance(node, Binary) else ANY

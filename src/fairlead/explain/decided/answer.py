@@ -17,7 +17,7 @@ from fairlead.core.times import microtime, parse_time
 from fairlead.explain import records
 from fairlead.explain.asking import Asking
 from fairlead.explain.decided.diffing import TOLD, diff
-from fairlead.explain.decided.finding import Decided, Found, decisions_about
+from fairlead.explain.decided.finding import Decided, FoundDecisions, decisions_about
 from fairlead.explain.decided.inputs import cast_of, inputs_of
 from fairlead.explain.sources import Sources, no_such, singular
 from fairlead.explain.timeline.ages import Ages
@@ -87,7 +87,7 @@ def _chosen(decisions: list[Decided], asked: Question) -> list[Decided]:
     return list(latest.values())[:CONTROLLERS_EXPLAINED_MAX]
 
 
-def _nothing(sources: Sources, found: Found, asked: Question) -> NotFound:
+def _nothing(sources: Sources, found: FoundDecisions, asked: Question) -> NotFound:
     if asked.decision:
         told = f"there is no decision {asked.decision} about it in the log"
     elif asked.controller and found.decisions:

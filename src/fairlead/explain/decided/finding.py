@@ -42,14 +42,14 @@ class Decided(NamedTuple):
         return str(self.record["controller"])
 
 
-class Found(NamedTuple):
+class FoundDecisions(NamedTuple):
     """The newest first. `outcomes`: by decision, what became of it where it was not simply committed."""
 
     decisions: list[Decided]
     outcomes: dict[str, list[Json]]
 
 
-def decisions_about(sources: Sources, key: Key, until: float) -> Asking[Found]:
+def decisions_about(sources: Sources, key: Key, until: float) -> Asking[FoundDecisions]:
     """Up to an instant; of the same object, or touching it."""
     found: list[Decided] = []
     outcomes: dict[str, list[Json]] = {}
@@ -70,4 +70,4 @@ def decisions_about(sources: Sources, key: Key, until: float) -> Asking[Found]:
                 break
             before, looked_at = lines[-1].sequence, looked_at + len(lines)
     found.sort(key=lambda each: (each.time, each.sequence), reverse=True)
-    return Found(found[:DECISIONS_LISTED_MAX], outcomes)
+    return FoundDecisions(found[:DECISIONS_LISTED_MAX], outcomes)

@@ -27,7 +27,7 @@ from fairlead.explain.incident.moments import (
 from fairlead.model.views import OVERRIDES
 from fairlead.replay.artifact import Artifact, RecordedStep
 from fairlead.replay.cast import Cast, usual_deciders
-from fairlead.replay.replaying import Difference, Replay, WhatIf, replay
+from fairlead.replay.replaying import DifferentDecision, Replay, WhatIf, replay
 from fairlead.replay.stored import CapturedHistory
 
 #: bound: plane | moments that the text of an incident's report tells | the first and the last; a page has all
@@ -178,7 +178,7 @@ def _again(found: Replay) -> Iterator[str]:
         yield f"  {count} not run again: {why}"
 
 
-def _differs(each: Difference) -> str:
+def _differs(each: DifferentDecision) -> str:
     then, now = (told.get("verdict") or told.get("node") or "nothing" for told in (each.recorded, each.again))
     effects = len(each.again.get("effects") or ())
     does = f" with {effects} effects" if effects else ""

@@ -16,7 +16,7 @@ from fairlead.explain.sources import Sources
 from fairlead.explain.timeline.lines import AUDIT, Line
 from fairlead.explain.timeline.moment import INPUT, OBSERVED, Moment, key_text, name_of
 from fairlead.explain.timeline.values import told_changes
-from fairlead.explain.timeline.writes import Change, who_asked
+from fairlead.explain.timeline.writes import LoggedWrite, who_asked
 from fairlead.model.key import Key
 from fairlead.model.views import AUTOSCALERS, PLACEMENT_QUOTAS, RESOURCE_QUOTAS
 
@@ -51,7 +51,7 @@ def autoscalers_of(sources: Sources, namespace: str, workloads: Iterable[str]) -
     return found
 
 
-def eased(change: Change, causes: Iterable[str]) -> Iterator[Moment]:
+def eased(change: LoggedWrite, causes: Iterable[str]) -> Iterator[Moment]:
     """A change of a quota after which there is more room, or other limits. `causes`: what its decision was woken by."""
     if change.key.resource not in QUOTAS or change.line.record["code"] >= 400:
         return

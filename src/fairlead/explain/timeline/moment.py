@@ -54,7 +54,7 @@ class Moment:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ToldMoment:
     """As many of them as were alike."""
 
     first: Moment
@@ -84,10 +84,10 @@ class Told:
         return told
 
 
-def merged(moments: Iterable[Moment]) -> list[Told]:
+def merged(moments: Iterable[Moment]) -> list[ToldMoment]:
     """In order of time. What is said again of one object is told once, as long as no step was made since; of several
     objects, what is alike and within a second."""
-    told: list[Told] = []
+    told: list[ToldMoment] = []
     newest: dict[tuple[str, ...], int] = {}  # where the last line is that says this of an object
     voices: dict[tuple[str, ...], int] = {}  # and of any object
     # Where the last line is that tells of a step of an object; "": of what all of them rest on.
@@ -107,7 +107,7 @@ def merged(moments: Iterable[Moment]) -> list[Told]:
             told[near] = replace(told[near], about=(*told[near].about, each.about), last=each)
             newest[said] = near
             continue
-        told.append(Told(each, each, (each.about,)))
+        told.append(ToldMoment(each, each, (each.about,)))
         voices[said[1:]] = len(told) - 1
         newest[said] = len(told) - 1
         if each.kind in _STEPS:
@@ -119,7 +119,7 @@ def _says(moment: Moment) -> str:
     return moment.alike or moment.what
 
 
-def cause_of(told: Sequence[Told], place: int) -> int:
+def cause_of(told: Sequence[ToldMoment], place: int) -> int:
     """Which line before led to this one: what its decision says, or what was written to the object that it was woken
     by; -1: none is known."""
     first = told[place].first

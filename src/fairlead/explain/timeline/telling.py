@@ -35,7 +35,7 @@ from fairlead.explain.timeline.moment import (
 from fairlead.explain.timeline.moment import merged as merge
 from fairlead.explain.timeline.noticed import events_about
 from fairlead.explain.timeline.why import why_of
-from fairlead.explain.timeline.writes import Change
+from fairlead.explain.timeline.writes import LoggedWrite
 from fairlead.model.key import Key
 
 Json = dict[str, Any]
@@ -45,13 +45,13 @@ _PIECE = 50
 _TOUCHING = (DESIRED, MADE, ENDED)
 
 
-class Asked(NamedTuple):
+class TimelineQuestion(NamedTuple):
     target: Key
     since: float = 0.0
     until: float = 0.0  # 0.0: now
 
 
-def timeline(sources: Sources, asked: Asked, sight: Sight = EVERYTHING) -> Asking[Json]:
+def timeline(sources: Sources, asked: TimelineQuestion, sight: Sight = EVERYTHING) -> Asking[Json]:
     target = key_text(asked.target)
     family = yield from family_of(sources, asked.target, asked.since)
     if family.present is None and not family.lines:
@@ -78,7 +78,7 @@ def timeline(sources: Sources, asked: Asked, sight: Sight = EVERYTHING) -> Askin
 
 
 def moments_about(
-    sources: Sources, family: Family, asked: Asked, sight: Sight
+    sources: Sources, family: Family, asked: TimelineQuestion, sight: Sight
 ) -> Asking[tuple[list[Moment], int]]:
     """And how many lines tell of objects that are not in sight."""
     lines = family.sorted_lines()
@@ -114,13 +114,13 @@ def moments_about(
 def _joined(
     family: Family,
     decided: Sequence[Line],
-    changes: Iterable[Change],
+    changes: Iterable[LoggedWrite],
     ages: Ages,
     others: set[str],
     sight: Sight,
 ) -> Iterable[Moment]:
     """Decisions with what carried them out, and requests that no decision led to."""
-    by_decision: dict[str, list[Change]] = {}
+    by_decision: dict[str, list[LoggedWrite]] = {}
     for change in changes:
         by_decision.setdefault(change.decision, []).append(change)
     known = set()

@@ -28,7 +28,7 @@ from fairlead.explain.timeline.moment import (
     Moment,
     name_of,
 )
-from fairlead.explain.timeline.writes import Change, deed_of
+from fairlead.explain.timeline.writes import LoggedWrite, deed_of
 from fairlead.model.reasons import WAITING_PREFIX
 
 Json = dict[str, Any]
@@ -49,7 +49,9 @@ _ITS_OWN = frozenset(
 _KINDS = {"create": MADE, "delete": ENDED}
 
 
-def moments_of(line: Line, changes: Sequence[Change], ages: Ages, refused: bool = False) -> Iterator[Moment]:
+def moments_of(
+    line: Line, changes: Sequence[LoggedWrite], ages: Ages, refused: bool = False
+) -> Iterator[Moment]:
     """`changes`: the requests that carried it out; `refused`: a line tells that it, or a part of it, was not."""
     record = line.record
     if "of" in record:
@@ -60,7 +62,7 @@ def moments_of(line: Line, changes: Sequence[Change], ages: Ages, refused: bool 
         yield from _turn(line, changes, ages, refused)
 
 
-def _attempt(line: Line, changes: Sequence[Change], ages: Ages) -> Iterator[Moment]:
+def _attempt(line: Line, changes: Sequence[LoggedWrite], ages: Ages) -> Iterator[Moment]:
     record, about, decision = line.record, line.objects[0], line.record["id"]
     at, waited = line.at, record["waited"]
     reads = ages.of(record.get("reads") or {}, at)
@@ -110,7 +112,7 @@ def _attempt(line: Line, changes: Sequence[Change], ages: Ages) -> Iterator[Mome
         yield Moment(at, SCHEDULER, WAITED, about, what, decision)
 
 
-def _turn(line: Line, changes: Sequence[Change], ages: Ages, refused: bool) -> Iterator[Moment]:
+def _turn(line: Line, changes: Sequence[LoggedWrite], ages: Ages, refused: bool) -> Iterator[Moment]:
     record, who, decision = line.record, line.record["controller"], line.record["id"]
     effects = [each for each in record.get("effects") or () if not each.startswith(_REPORTS)]
     why = _why(record)

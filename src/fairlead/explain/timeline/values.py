@@ -28,7 +28,7 @@ _QUIET = frozenset(
 _BY_STATUS = "Progressing"  # its reasons follow each other in every rollout
 
 
-class Changed(NamedTuple):
+class ChangedField(NamedTuple):
     path: str
     before: Any
     after: Any
@@ -77,7 +77,7 @@ def told_status(old: Json, new: Json) -> Iterator[tuple[str, str]]:
         yield f"{gone} is taken back", f"{gone}-"
 
 
-def _walk(before: Any, after: Any, path: str) -> Iterator[Changed]:
+def _walk(before: Any, after: Any, path: str) -> Iterator[ChangedField]:
     if before == after:
         return
     if isinstance(before, dict) and isinstance(after, dict):
@@ -89,7 +89,7 @@ def _walk(before: Any, after: Any, path: str) -> Iterator[Changed]:
         for number, (one, other) in enumerate(zip(before, after, strict=True)):
             yield from _walk(one, other, f"{path}[{number}]")
     else:
-        yield Changed(path, before, after)
+        yield ChangedField(path, before, after)
 
 
 def _short(value: Any) -> str:

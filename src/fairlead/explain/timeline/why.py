@@ -20,7 +20,7 @@ from fairlead.explain.timeline.moment import (
     MADE,
     REFUSED,
     WAITED,
-    Told,
+    ToldMoment,
     name_of,
 )
 from fairlead.model.marks import RELEASED
@@ -36,7 +36,9 @@ class Why(NamedTuple):
     evidence: tuple[int, ...]  # numbers of the lines that it rests on
 
 
-def why_of(told: Sequence[Told], target: str, exists: bool, own: Container[str], above: Sequence[str]) -> Why:
+def why_of(
+    told: Sequence[ToldMoment], target: str, exists: bool, own: Container[str], above: Sequence[str]
+) -> Why:
     """`own`: the object and what it owns; `above`: what owns it."""
     if not exists:
         return _gone(told, target, above)
@@ -58,7 +60,7 @@ def why_of(told: Sequence[Told], target: str, exists: bool, own: Container[str],
     return Why("nothing here holds it up", (), ())
 
 
-def _gone(told: Sequence[Told], target: str, above: Sequence[str]) -> Why:
+def _gone(told: Sequence[ToldMoment], target: str, above: Sequence[str]) -> Why:
     ends = [place for place, each in enumerate(told) if each.first.kind == ENDED and target in each.about]
     if not ends:
         return Why("it is gone, and the logs no longer say who removed it", (), ())
@@ -90,7 +92,7 @@ def _gone(told: Sequence[Told], target: str, above: Sequence[str]) -> Why:
     return _made(told, "; ".join(parts), places)
 
 
-def _led(told: Sequence[Told], place: int, above: Sequence[str]) -> int:
+def _led(told: Sequence[ToldMoment], place: int, above: Sequence[str]) -> int:
     """The last change before it of the object that its decision was woken by; or the end of one of its owners."""
     cause = told[place].first.led_by
     for before in range(place - 1, -1, -1):
@@ -104,7 +106,7 @@ def _led(told: Sequence[Told], place: int, above: Sequence[str]) -> int:
     return -1
 
 
-def _made(told: Sequence[Told], sentence: str, places: Iterable[int]) -> Why:
+def _made(told: Sequence[ToldMoment], sentence: str, places: Iterable[int]) -> Why:
     known = list(places)
     decisions = [told[place].last.decision for place in known if told[place].last.decision]
     return Why(sentence, tuple(dict.fromkeys(decisions)), tuple(known))

@@ -24,7 +24,7 @@ _BY_ITSELF = ("metadata.generation", "metadata.managedFields", "metadata.resourc
 _LEAVING = "metadata.deletionTimestamp"
 
 
-class Change(NamedTuple):
+class LoggedWrite(NamedTuple):
     """One request of the log, with the object before and after it; None: not there, or no longer kept."""
 
     line: Line
@@ -47,10 +47,10 @@ class Change(NamedTuple):
         return bool(self.line.record["object"].get("subresource") == "status")
 
 
-def change_of(reader: Reader, line: Line) -> Change:
+def change_of(reader: Reader, line: Line) -> LoggedWrite:
     record, key = line.record, key_of(line.objects[0])
     if record["code"] >= 400 or not line.revision:
-        return Change(line, key, None, None, False, False)
+        return LoggedWrite(line, key, None, None, False, False)
     try:
         old = (
             _version(reader.get_at(key, record.get("revisionBefore", 0)))
@@ -59,8 +59,8 @@ def change_of(reader: Reader, line: Line) -> Change:
         )
         entry = reader.get_at(key, line.revision)
     except (Compacted, FutureRevision):
-        return Change(line, key, None, None, False, False)
-    return Change(line, key, old, _version(entry), True, entry is None and record["verb"] == "delete")
+        return LoggedWrite(line, key, None, None, False, False)
+    return LoggedWrite(line, key, old, _version(entry), True, entry is None and record["verb"] == "delete")
 
 
 def controller_of(record: Json) -> str:
@@ -84,7 +84,7 @@ def who_asked(record: Json) -> str:
     return f"{user}{other} ({tool})" if tool and tool != "fairlead" else f"{user}{other}"
 
 
-def deed_of(change: Change) -> str:
+def deed_of(change: LoggedWrite) -> str:
     """What was done to the object; "" if it was nothing that readers ask for."""
     record, resource = change.line.record, change.key.resource
     verb, sub = record["verb"], record["object"].get("subresource", "")
@@ -111,7 +111,7 @@ def deed_of(change: Change) -> str:
     return f"{', '.join(fields[:4])} changed" if fields else ""
 
 
-def moments_of(change: Change) -> Iterator[Moment]:
+def moments_of(change: LoggedWrite) -> Iterator[Moment]:
     """Of a request that no decision led to, or whose decision is no longer kept."""
     line, record = change.line, change.line.record
     who, at = who_asked(record), line.at
@@ -130,7 +130,7 @@ def moments_of(change: Change) -> Iterator[Moment]:
         yield Moment(at, who, kind, change.text, deed, change.decision, line.revision)
 
 
-def conditions_of(change: Change) -> Iterator[Moment]:
+def conditions_of(change: LoggedWrite) -> Iterator[Moment]:
     """What a status says anew, whoever wrote it."""
     if change.new is None or change.line.record["verb"] == "create":
         return

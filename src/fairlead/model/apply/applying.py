@@ -12,11 +12,11 @@ from fairlead.core.errors import FairleadError
 from fairlead.model.apply.equal import same
 from fairlead.model.apply.managers import ManagedFieldsEntry, Who, sort_entries
 from fairlead.model.apply.merging import merge
-from fairlead.model.apply.rules import Rule
+from fairlead.model.apply.rules import MergeRule
 from fairlead.model.apply.sets import NOTHING, FieldSet, Path, intersection, minus, path_text, paths, union
 from fairlead.model.apply.trees import (
     ABSENT,
-    Difference,
+    TreeDifference,
     add_parents,
     collect_all,
     collect_fields,
@@ -43,7 +43,7 @@ class Applied(NamedTuple):
 
 
 def apply_configuration(
-    rule: Rule,
+    rule: MergeRule,
     live: Any,
     config: Any,
     entries: Sequence[ManagedFieldsEntry],
@@ -89,18 +89,23 @@ def _in_this_version(
 
 
 def _changes(
-    entry: ManagedFieldsEntry, live: Any, tree: Any, this: Difference, kept: Filter, versions: Versions | None
-) -> Difference:
+    entry: ManagedFieldsEntry,
+    live: Any,
+    tree: Any,
+    this: TreeDifference,
+    kept: Filter,
+    versions: Versions | None,
+) -> TreeDifference:
     """As the version of the entry has it; `this`: as the one that is written in."""
     found = versions.difference(entry.who.api_version, live, tree) if versions is not None else None
     return this if found is None else _kept(found, kept)
 
 
-def _kept(found: Difference, kept: Filter) -> Difference:
-    return Difference(kept(found.changed), kept(found.removed))
+def _kept(found: TreeDifference, kept: Filter) -> TreeDifference:
+    return TreeDifference(kept(found.changed), kept(found.removed))
 
 
-def _pruned(rule: Rule, tree: Any, last: FieldSet, mine: FieldSet, others: Sequence[FieldSet]) -> Any:
+def _pruned(rule: MergeRule, tree: Any, last: FieldSet, mine: FieldSet, others: Sequence[FieldSet]) -> Any:
     """The merged tree without what the applier named last time, does not name now, and nobody else owns."""
     # An applier that gave an object the last field that anybody owns takes it along, with what defaults had added to
     # it. In maps and lists, what nobody owns stays.
@@ -118,7 +123,7 @@ def _pruned(rule: Rule, tree: Any, last: FieldSet, mine: FieldSet, others: Seque
 
 
 def _check_conflicts(
-    others: Sequence[ManagedFieldsEntry], changes: Sequence[Difference], allowed: FieldSet
+    others: Sequence[ManagedFieldsEntry], changes: Sequence[TreeDifference], allowed: FieldSet
 ) -> None:
     found: list[tuple[Who, Path]] = []
     both = sorted(

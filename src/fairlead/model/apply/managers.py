@@ -14,7 +14,7 @@ import msgspec
 
 from fairlead.model.apply.elements import UndecodableError
 from fairlead.model.apply.sets import FieldSet, decode_fields, encode_fields, minus, union
-from fairlead.model.apply.trees import Difference
+from fairlead.model.apply.trees import TreeDifference
 
 APPLY, UPDATE = "Apply", "Update"
 FIELDS_TYPE = "FieldsV1"
@@ -115,10 +115,10 @@ def _rank(entry: ManagedFieldsEntry) -> tuple[str, ...]:
 
 def record_update(
     entries: Sequence[ManagedFieldsEntry],
-    found: Difference,
+    found: TreeDifference,
     who: Who,
     now: str,
-    found_in: Callable[[str], Difference | None] | None = None,
+    found_in: Callable[[str], TreeDifference | None] | None = None,
 ) -> tuple[ManagedFieldsEntry, ...]:
     """Fields that were changed belong to whoever changed them, and to nobody else; removed ones belong to nobody.
 

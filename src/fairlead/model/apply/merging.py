@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 from fairlead.model.apply.elements import UndecodableError, element_text
-from fairlead.model.apply.rules import DuplicateItems, Mode, Rule
+from fairlead.model.apply.rules import DuplicateItems, MergeRule, Mode
 
 
-def merge(rule: Rule, live: Any, config: Any) -> Any:
+def merge(rule: MergeRule, live: Any, config: Any) -> Any:
     """`config` wins where both have something to say. Shares what it can with both."""
     if rule.is_list:
         if isinstance(live, list) and isinstance(config, list):
@@ -32,7 +32,7 @@ def merge(rule: Rule, live: Any, config: Any) -> Any:
     return found
 
 
-def _merged_items(rule: Rule, live: list[Any], config: list[Any]) -> list[Any]:
+def _merged_items(rule: MergeRule, live: list[Any], config: list[Any]) -> list[Any]:
     """Items of both come in the order of the configuration; those that only the object has stay where they are among
     them."""
     live_steps, lives = rule.indexed(live)
@@ -70,7 +70,7 @@ def _merged_items(rule: Rule, live: list[Any], config: list[Any]) -> list[Any]:
     return out
 
 
-def check_configuration(rule: Rule, tree: Any, path: str = "") -> None:
+def check_configuration(rule: MergeRule, tree: Any, path: str = "") -> None:
     """Raises UndecodableError for lists whose items cannot be told apart, in Kubernetes' words."""
     if rule.is_list and isinstance(tree, list):
         _check_items(rule, tree, path)
@@ -80,7 +80,7 @@ def check_configuration(rule: Rule, tree: Any, path: str = "") -> None:
                 check_configuration(rule.members[name].rule, value, f"{path}.{name}")
 
 
-def _check_items(rule: Rule, items: list[Any], path: str) -> None:
+def _check_items(rule: MergeRule, items: list[Any], path: str) -> None:
     steps, found = rule.indexed(items)
     for index, (step, item) in enumerate(zip(steps, items, strict=True)):
         if step is None:
@@ -91,7 +91,7 @@ def _check_items(rule: Rule, items: list[Any], path: str) -> None:
             check_configuration(rule.item, item, path + element_text(step))
 
 
-def _why_none(rule: Rule, item: Any) -> str:
+def _why_none(rule: MergeRule, item: Any) -> str:
     if rule.mode is Mode.SET:
         return "a set may hold only texts, numbers and booleans"
     if not isinstance(item, dict):

@@ -39,12 +39,12 @@ class Member(NamedTuple):
     """One step down."""
 
     element: str
-    rule: Rule
+    rule: MergeRule
     given: bool = False  # there even where it is not written down
     free: bool = False  # not a known field: having the key is itself something to own
 
 
-class Rule:
+class MergeRule:
     """`members`: by name, of objects; `item`: of MAP, KEYED and SET; `keys`: of KEYED, sorted, with their defaults."""
 
     __slots__ = ("_steps", "is_leaf", "is_list", "item", "keys", "members", "mode", "strict")
@@ -52,7 +52,7 @@ class Rule:
     def __init__(
         self,
         mode: Mode,
-        item: Rule | None = None,
+        item: MergeRule | None = None,
         keys: tuple[tuple[str, Any], ...] = (),
         *,
         strict: bool = False,
@@ -61,7 +61,7 @@ class Rule:
         self.is_leaf = mode is Mode.LEAF
         self.is_list = mode in (Mode.KEYED, Mode.SET)
         self.strict = strict  # values may be of no type: see `equal.py`
-        self.item: Rule = item if item is not None else self
+        self.item: MergeRule = item if item is not None else self
         self.keys = keys
         self.members: Members = Members(self.item)
         self._steps: dict[str, str] = {}
@@ -113,7 +113,7 @@ class Rule:
         """Whether this is a field of the type, not one of its free keys."""
         return self.mode is Mode.FIELDS and not self.members[name].free
 
-    def below(self, element: str) -> Rule:
+    def below(self, element: str) -> MergeRule:
         """The rule of what a step leads to."""
         return self.members[element[2:]].rule if element[:2] == "f:" else self.item
 
@@ -129,7 +129,7 @@ class Members(dict[str, Member]):
     __slots__ = ("_item", "_rules", "type")
 
     def __init__(
-        self, item: Rule | None, rules: Rules | None = None, found: ObjectType | None = None
+        self, item: MergeRule | None, rules: Rules | None = None, found: ObjectType | None = None
     ) -> None:
         super().__init__()
         self._item = item
@@ -145,8 +145,8 @@ class Members(dict[str, Member]):
         return Member(field_element(name), self._item or ANY, free=True)
 
 
-LEAF = Rule(Mode.LEAF)
-ANY = Rule(Mode.ANY, strict=True)
+LEAF = MergeRule(Mode.LEAF)
+ANY = MergeRule(Mode.ANY, strict=True)
 
 
 class Rules:
@@ -161,17 +161,17 @@ class Rules:
             if tables.trunk.rules is None:
                 tables.trunk.rules = Rules(tables.trunk)
             self._built_in = tables.trunk.rules
-        self._found: dict[str, Rule] = {}
+        self._found: dict[str, MergeRule] = {}
         self._enough = _RULES_MIN
 
-    def of(self, type_name: str) -> Rule:
+    def of(self, type_name: str) -> MergeRule:
         """The rule of an object of this type. One that was replaced in the tables gets a rule of its own."""
         if self._built_in is not None and "/" not in type_name:
             return self._built_in.of(type_name)
         found = self._found.get(type_name)
         known = self.tables[type_name]
         if found is None or found.members.type is not known:
-            found = Rule(Mode.FIELDS, strict="/" in type_name)
+            found = MergeRule(Mode.FIELDS, strict="/" in type_name)
             found.members = Members(ANY, self, known)
             if len(self._found) >= self._enough:
                 self._forget_gone()
@@ -196,7 +196,7 @@ class Rules:
             given = field.required
         return Member(field_element(field.name), rule, given)
 
-    def _rule(self, kind: Type, field: Field | None, custom: bool) -> Rule:
+    def _rule(self, kind: Type, field: Field | None, custom: bool) -> MergeRule:
         list_type = field.list_type if field is not None else ""
         if isinstance(kind, Scalar):
             return ANY if kind.name in _SHAPELESS and list_type != "atomic" else LEAF
@@ -206,10 +206,10 @@ class Rules:
             known = self.tables[kind.name]
             return LEAF if known.atomic else self.of(kind.name)
         if isinstance(kind, MapOf):
-            return Rule(Mode.MAP, self._rule(kind.value, None, custom), strict=custom)
+            return MergeRule(Mode.MAP, self._rule(kind.value, None, custom), strict=custom)
         return self._list_rule(kind, field, custom)
 
-    def _list_rule(self, kind: ListOf, field: Field | None, custom: bool) -> Rule:
+    def _list_rule(self, kind: ListOf, field: Field | None, custom: bool) -> MergeRule:
         """A list without a word about it is atomic; strategic merge's words count where there are no others."""
         if field is None:
             return LEAF
@@ -218,9 +218,9 @@ class Rules:
         if not list_type and "merge" in field.strategy:
             list_type, keys = ("map", (field.merge_key,)) if field.merge_key else ("set", ())
         if list_type == "set":
-            return Rule(Mode.SET, LEAF, strict=custom)
+            return MergeRule(Mode.SET, LEAF, strict=custom)
         if list_type == "map" and keys:
-            return Rule(
+            return MergeRule(
                 Mode.KEYED,
                 self._rule(kind.item, None, custom),
                 tuple(self._keys(kind.item, keys)),

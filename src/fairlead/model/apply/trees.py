@@ -10,13 +10,13 @@ from typing import Any, Final, NamedTuple
 
 from fairlead.model.apply.elements import SELF
 from fairlead.model.apply.equal import same
-from fairlead.model.apply.rules import DuplicateItems, Member, Mode, Rule
+from fairlead.model.apply.rules import DuplicateItems, Member, MergeRule, Mode
 from fairlead.model.apply.sets import MEMBER, NOTHING, FieldSet, is_member
 
 ABSENT: Final = object()  # not there, which null is
 
 
-class Difference(NamedTuple):
+class TreeDifference(NamedTuple):
     """`changed`: added, or there before with another value; `removed`: there no longer."""
 
     changed: FieldSet
@@ -26,7 +26,7 @@ class Difference(NamedTuple):
         return bool(self.changed or self.removed)
 
 
-def collect_fields(rule: Rule, tree: Any) -> FieldSet:
+def collect_fields(rule: MergeRule, tree: Any) -> FieldSet:
     """The fields that a configuration names: its leaves, its items, and what is empty."""
     found: FieldSet = {}
     if rule.is_list:
@@ -49,7 +49,7 @@ def collect_fields(rule: Rule, tree: Any) -> FieldSet:
     return found
 
 
-def _is_leaf(rule: Rule, value: Any) -> bool:
+def _is_leaf(rule: MergeRule, value: Any) -> bool:
     if rule.is_leaf:
         return True
     if rule.is_list:
@@ -57,7 +57,7 @@ def _is_leaf(rule: Rule, value: Any) -> bool:
     return not (type(value) is dict and value)
 
 
-def collect_all(rule: Rule, value: Any) -> FieldSet:
+def collect_all(rule: MergeRule, value: Any) -> FieldSet:
     """All of something that was not there before, or is not any more, itself included."""
     found: FieldSet = {SELF: MEMBER}
     if rule.is_leaf:
@@ -73,15 +73,15 @@ def collect_all(rule: Rule, value: Any) -> FieldSet:
     return found if len(found) > 1 else MEMBER
 
 
-def compare(rule: Rule, old: Any, new: Any) -> Difference:
+def compare(rule: MergeRule, old: Any, new: Any) -> TreeDifference:
     """Of two objects of the same kind."""
     changed: FieldSet = {}
     removed: FieldSet = {}
     _compare_fields(rule, old, new, changed, removed)
-    return Difference(changed, removed)
+    return TreeDifference(changed, removed)
 
 
-def compare_field(name: str, rule: Rule, old: Any, new: Any) -> Difference:
+def compare_field(name: str, rule: MergeRule, old: Any, new: Any) -> TreeDifference:
     """The same, of one field of theirs and nothing else."""
     changed: FieldSet = {}
     removed: FieldSet = {}
@@ -92,10 +92,10 @@ def compare_field(name: str, rule: Rule, old: Any, new: Any) -> Difference:
     elif before is not after:
         member = rule.members[name]
         _compare_present(member.element, member.rule, before, after, changed, removed)
-    return Difference(changed, removed)
+    return TreeDifference(changed, removed)
 
 
-def _compare_fields(rule: Rule, old: Any, new: Any, changed: FieldSet, removed: FieldSet) -> None:
+def _compare_fields(rule: MergeRule, old: Any, new: Any, changed: FieldSet, removed: FieldSet) -> None:
     members, strict, seen = rule.members, rule.strict, 0
     for name, after in new.items():
         before = old.get(name, ABSENT)
@@ -135,7 +135,7 @@ def _compare(member: Member, before: Any, after: Any, changed: FieldSet, removed
 
 
 def _compare_present(
-    step: str, rule: Rule, before: Any, after: Any, changed: FieldSet, removed: FieldSet
+    step: str, rule: MergeRule, before: Any, after: Any, changed: FieldSet, removed: FieldSet
 ) -> None:
     if rule.is_leaf:
         changed[step] = MEMBER
@@ -164,7 +164,7 @@ def _compare_present(
         removed[step] = less
 
 
-def _compare_items(rule: Rule, before: Any, after: Any, changed: FieldSet, removed: FieldSet) -> None:
+def _compare_items(rule: MergeRule, before: Any, after: Any, changed: FieldSet, removed: FieldSet) -> None:
     if len(before) == len(after) and rule.mode is Mode.KEYED:
         # Most often the items are the same ones in the same order, and most of them have not changed.
         pairs: dict[str | None, tuple[Any, Any]] = {}
@@ -196,7 +196,7 @@ def _compare_items(rule: Rule, before: Any, after: Any, changed: FieldSet, remov
             removed[step] = MEMBER if isinstance(old, DuplicateItems) else collect_all(rule.item, old)
 
 
-def remove_fields(rule: Rule, tree: Any, fields: FieldSet) -> Any:
+def remove_fields(rule: MergeRule, tree: Any, fields: FieldSet) -> Any:
     """The tree without these fields. What is left with nothing in it is ABSENT: see `drop_absent`."""
     if rule.is_list and type(tree) is list:
         items = [_item_without(rule, item, fields) for item in tree]
@@ -215,7 +215,7 @@ def remove_fields(rule: Rule, tree: Any, fields: FieldSet) -> Any:
     return kept if kept or not tree else ABSENT
 
 
-def _item_without(rule: Rule, item: Any, fields: FieldSet) -> Any:
+def _item_without(rule: MergeRule, item: Any, fields: FieldSet) -> Any:
     step = rule.element_of(item)
     node = fields.get(step) if step is not None else None
     if node is None:
@@ -223,7 +223,7 @@ def _item_without(rule: Rule, item: Any, fields: FieldSet) -> Any:
     return ABSENT if is_member(node) else remove_fields(rule.item, item, node)
 
 
-def drop_absent(rule: Rule, tree: Any, owned: FieldSet) -> Any:
+def drop_absent(rule: MergeRule, tree: Any, owned: FieldSet) -> Any:
     """The tree without what nothing was left of, unless it is itself owned: then it is empty."""
     if type(tree) is list:
         if not rule.is_list:
@@ -246,7 +246,7 @@ def drop_absent(rule: Rule, tree: Any, owned: FieldSet) -> Any:
     return kept or ABSENT
 
 
-def add_parents(rule: Rule, fields: FieldSet, *, objects: bool = False) -> FieldSet:
+def add_parents(rule: MergeRule, fields: FieldSet, *, objects: bool = False) -> FieldSet:
     """The set with every known field as a member that something below is a member of; `objects`: only such as are
     objects of known fields."""
     found: FieldSet = {}

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from fairlead.model.apply.rules import Rule
+from fairlead.model.apply.rules import MergeRule
 from fairlead.model.apply.sets import FieldSet
-from fairlead.model.apply.trees import ABSENT, Difference, compare, remove_fields
+from fairlead.model.apply.trees import ABSENT, TreeDifference, compare, remove_fields
 
 Convert = Callable[[Any], Any]
 
@@ -20,7 +20,7 @@ Convert = Callable[[Any], Any]
 class Other(NamedTuple):
     """Another version than the one that is written in."""
 
-    rule: Rule
+    rule: MergeRule
     convert: Convert  # to it
     back: Convert  # from it
 
@@ -30,11 +30,11 @@ class Versions:
 
     __slots__ = ("_others", "_rule")
 
-    def __init__(self, rule: Rule, others: Mapping[str, Other]) -> None:
+    def __init__(self, rule: MergeRule, others: Mapping[str, Other]) -> None:
         self._rule = rule
         self._others = others
 
-    def difference(self, api_version: str, before: Any, after: Any) -> Difference | None:
+    def difference(self, api_version: str, before: Any, after: Any) -> TreeDifference | None:
         """How two objects of the version written differ as seen in `api_version`; None if that is the same version."""
         other = self._others.get(api_version)
         if other is None:

@@ -8,7 +8,7 @@ from fairlead.model.cel.errors import EvaluationError
 from fairlead.model.cel.values import (
     NONE,
     LazyFields,
-    Made,
+    MadeObject,
     OptionalValue,
     Spend,
     is_list,
@@ -26,7 +26,7 @@ def select(value: Any, field: str, spend: Spend) -> Any:
         return value.value_of(field, spend)
     if isinstance(value, OptionalValue):
         return OptionalValue(value.value[field], True) if has_field(value, field) else NONE
-    if isinstance(value, Made):
+    if isinstance(value, MadeObject):
         if field in value.fields:
             return value.fields[field]
         raise EvaluationError(f"no such key: {field}")
@@ -40,7 +40,7 @@ def has_field(value: Any, field: str) -> bool:
         return value.has(field)
     if isinstance(value, OptionalValue):
         return value.present and has_field(value.value, field)
-    if isinstance(value, Made):
+    if isinstance(value, MadeObject):
         return field in value.fields
     raise EvaluationError(f"no such overload: has({type_name(value)}.{field})")
 

@@ -13,7 +13,7 @@ from fairlead.model.cel import syntax
 from fairlead.model.cel.compiler import resolved
 from fairlead.model.cel.errors import ExpressionError
 from fairlead.model.cel.library.functions import NAMES, TYPES
-from fairlead.model.cel.static import BOOL, DYN, INT, LIST, MAP, OPTIONAL, STRING, Static
+from fairlead.model.cel.static import BOOL, DYN, INT, LIST, MAP, OPTIONAL, STRING, StaticType
 from fairlead.model.cel.values import type_name
 
 _NUMBERS = frozenset({"int", "uint", "double"})
@@ -29,7 +29,7 @@ _ARITHMETIC = {
 _RELATIONS = frozenset({"<", "<=", ">", ">="})
 _ORDERED = _NUMBERS | _TIMES | {"string", "bytes", "bool"}
 
-Scope = Mapping[str, Static]
+Scope = Mapping[str, StaticType]
 
 
 class TypeChecker:
@@ -39,31 +39,33 @@ class TypeChecker:
         self._text = text
         self._structs = structs
 
-    def type_of(self, node: syntax.Node, scope: Scope) -> Static:
+    def type_of(self, node: syntax.SyntaxNode, scope: Scope) -> StaticType:
         """Raises ExpressionError."""
         return _RULES[type(node)](self, node, scope)
 
-    def fail(self, node: syntax.Node, why: str) -> ExpressionError:
+    def fail(self, node: syntax.SyntaxNode, why: str) -> ExpressionError:
         return ExpressionError(why, self._text, node.offset)
 
-    def no_overload(self, node: syntax.Node, name: str, *types: Static) -> ExpressionError:
+    def no_overload(self, node: syntax.SyntaxNode, name: str, *types: StaticType) -> ExpressionError:
         given = ", ".join(each.name for each in types)
         return self.fail(node, f"found no matching overload for '{name}' applied to '({given})'")
 
-    def literal(self, node: syntax.Literal, scope: Scope) -> Static:
-        return Static(type_name(node.value))
+    def literal(self, node: syntax.Literal, scope: Scope) -> StaticType:
+        return StaticType(type_name(node.value))
 
-    def ident(self, node: syntax.Ident, scope: Scope) -> Static:
+    def ident(self, node: syntax.Ident, scope: Scope) -> StaticType:
         if node.name in scope:
             return scope[node.name]
         if node.name in TYPES:
-            return Static("type")
+            return StaticType("type")
         known = ", ".join(sorted(scope))
         raise self.fail(
             node, f"undeclared reference to '{node.name}' (in container ''); here there are {known}"
         )
 
-    def field(self, node: syntax.Node, operand: syntax.Node, name: str, scope: Scope) -> Static:
+    def field(
+        self, node: syntax.SyntaxNode, operand: syntax.SyntaxNode, name: str, scope: Scope
+    ) -> StaticType:
         of = self.type_of(operand, scope)
         if of.name not in ("dyn", "map", "optional_type"):
             raise self.fail(node, f"type '{of.name}' does not support field selection")
@@ -72,15 +74,15 @@ class TypeChecker:
             raise self.fail(node, f"undefined field '{name}'")
         return found
 
-    def select(self, node: syntax.Select, scope: Scope) -> Static:
+    def select(self, node: syntax.Select, scope: Scope) -> StaticType:
         found = self.field(node, node.operand, node.field, scope)
         return OPTIONAL if node.optional else found
 
-    def has(self, node: syntax.Has, scope: Scope) -> Static:
+    def has(self, node: syntax.Has, scope: Scope) -> StaticType:
         self.field(node, node.operand, node.field, scope)
         return BOOL
 
-    def index(self, node: syntax.Index, scope: Scope) -> Static:
+    def index(self, node: syntax.IndexAccess, scope: Scope) -> StaticType:
         of, by = self.type_of(node.operand, scope), self.type_of(node.index, scope)
         if of.name not in ("dyn", "map", "list", "optional_type") or (
             of.name == "list" and by.name == "string"
@@ -88,7 +90,7 @@ class TypeChecker:
             raise self.no_overload(node, "_[_]", of, by)
         return OPTIONAL if node.optional or of.name == "optional_type" else of.element()
 
-    def call(self, node: syntax.FunctionCall, scope: Scope) -> Static:
+    def call(self, node: syntax.FunctionCall, scope: Scope) -> StaticType:
         name, found, arguments = resolved(node)
         if found is None:
             if name in NAMES:
@@ -100,14 +102,14 @@ class TypeChecker:
         types = [self.type_of(each, scope) for each in arguments]
         if found.on and types[0].name != "dyn" and types[0].name not in found.on.split():
             raise self.no_overload(node, name, *types)
-        return DYN if found.returns == "dyn" else Static(found.returns)
+        return DYN if found.returns == "dyn" else StaticType(found.returns)
 
-    def list(self, node: syntax.ListOf, scope: Scope) -> Static:
+    def list(self, node: syntax.ListLiteral, scope: Scope) -> StaticType:
         for each in node.items:
             self.type_of(each, scope)
         return LIST
 
-    def map(self, node: syntax.MapOf, scope: Scope) -> Static:
+    def map(self, node: syntax.MapLiteral, scope: Scope) -> StaticType:
         for each in node.entries:
             key = self.type_of(each.key, scope)
             if key.name not in ("dyn", "string", "int", "uint"):
@@ -117,7 +119,7 @@ class TypeChecker:
             self.type_of(each.value, scope)
         return MAP
 
-    def struct(self, node: syntax.Struct, scope: Scope) -> Static:
+    def struct(self, node: syntax.Struct, scope: Scope) -> StaticType:
         root = node.name.partition(".")[0]
         if root not in self._structs:
             raise self.fail(node, f"undeclared reference to '{node.name}' (in container '')")
@@ -129,23 +131,23 @@ class TypeChecker:
                     node, f"undefined field '{each.name}': JSONPatch has op, path, from and value"
                 )
             self.type_of(each.value, scope)
-        return Static(node.name)
+        return StaticType(node.name)
 
-    def truths(self, node: syntax.AnyOf | syntax.AllOf, scope: Scope) -> Static:
+    def truths(self, node: syntax.AnyOf | syntax.AllOf, scope: Scope) -> StaticType:
         for each in node.parts:
             found = self.type_of(each, scope)
             if found.name not in ("dyn", "bool"):
                 raise self.no_overload(each, "_||_" if isinstance(node, syntax.AnyOf) else "_&&_", found)
         return BOOL
 
-    def conditional(self, node: syntax.Conditional, scope: Scope) -> Static:
+    def conditional(self, node: syntax.Conditional, scope: Scope) -> StaticType:
         test = self.type_of(node.test, scope)
         if test.name not in ("dyn", "bool"):
             raise self.no_overload(node, "_?_:_", test)
         then, otherwise = self.type_of(node.then, scope), self.type_of(node.otherwise, scope)
         return then if then.name == otherwise.name else DYN
 
-    def unary(self, node: syntax.Unary, scope: Scope) -> Static:
+    def unary(self, node: syntax.Unary, scope: Scope) -> StaticType:
         of = self.type_of(node.operand, scope)
         fits = (
             ("dyn", "bool") if node.operator == "!" else ("dyn", "int", "double", "google.protobuf.Duration")
@@ -154,7 +156,7 @@ class TypeChecker:
             raise self.no_overload(node, f"{node.operator}_", of)
         return of
 
-    def binary(self, node: syntax.Binary, scope: Scope) -> Static:
+    def binary(self, node: syntax.Binary, scope: Scope) -> StaticType:
         left, right = self.type_of(node.left, scope), self.type_of(node.right, scope)
         operator = node.operator
         names = {left.name, right.name}
@@ -175,7 +177,7 @@ class TypeChecker:
             raise self.no_overload(node, f"_{operator}_", left, right)
         return BOOL
 
-    def loop(self, node: syntax.Loop, scope: Scope) -> Static:
+    def loop(self, node: syntax.Loop, scope: Scope) -> StaticType:
         over = self.type_of(node.target, scope)
         if over.name not in ("dyn", "list", "map"):
             raise self.fail(node, f"expression of type '{over.name}' cannot be range of a comprehension")
@@ -195,15 +197,15 @@ class TypeChecker:
             return over if over.name == "list" else LIST
         return {"map": LIST, "transformMap": MAP, "transformMapEntry": MAP}.get(node.macro, BOOL)
 
-    def _truth(self, node: syntax.Node, scope: Scope) -> None:
+    def _truth(self, node: syntax.SyntaxNode, scope: Scope) -> None:
         found = self.type_of(node, scope)
         if found.name not in ("dyn", "bool"):
             raise self.fail(node, f"expected type 'bool' but found '{found.name}'")
 
-    def bind(self, node: syntax.LocalName, scope: Scope) -> Static:
+    def bind(self, node: syntax.LocalName, scope: Scope) -> StaticType:
         return self.type_of(node.body, {**scope, node.name: self.type_of(node.value, scope)})
 
-    def optional_map(self, node: syntax.OptionalMap, scope: Scope) -> Static:
+    def optional_map(self, node: syntax.OptionalMap, scope: Scope) -> StaticType:
         of = self.type_of(node.target, scope)
         if of.name not in ("dyn", "optional_type"):
             raise self.no_overload(node, "optFlatMap" if node.flat else "optMap", of)
@@ -218,15 +220,15 @@ def _qualified(node: syntax.FunctionCall, scope: Scope) -> str:
     return ""
 
 
-_RULES: Mapping[type[syntax.Node], Callable[[TypeChecker, Any, Scope], Static]] = {
+_RULES: Mapping[type[syntax.SyntaxNode], Callable[[TypeChecker, Any, Scope], StaticType]] = {
     syntax.Literal: TypeChecker.literal,
     syntax.Ident: TypeChecker.ident,
     syntax.Select: TypeChecker.select,
     syntax.Has: TypeChecker.has,
-    syntax.Index: TypeChecker.index,
+    syntax.IndexAccess: TypeChecker.index,
     syntax.FunctionCall: TypeChecker.call,
-    syntax.ListOf: TypeChecker.list,
-    syntax.MapOf: TypeChecker.map,
+    syntax.ListLiteral: TypeChecker.list,
+    syntax.MapLiteral: TypeChecker.map,
     syntax.Struct: TypeChecker.struct,
     syntax.AnyOf: TypeChecker.truths,
     syntax.AllOf: TypeChecker.truths,

@@ -14,9 +14,9 @@ from fairlead.model.cel import syntax
 from fairlead.model.cel.access import at, has_field, put, required_optional, select
 from fairlead.model.cel.errors import CostExceeded, EvaluationError
 from fairlead.model.cel.library.functions import FUNCTIONS, METHODS, TYPES, Function
-from fairlead.model.cel.loops import LOOPS, Step
+from fairlead.model.cel.loops import LOOPS, LoopStep
 from fairlead.model.cel.operators import BINARY, negative
-from fairlead.model.cel.values import NONE, Made, OptionalValue, no_overload
+from fairlead.model.cel.values import NONE, MadeObject, OptionalValue, no_overload
 
 _LIST_COST, _MAP_COST, _STRUCT_COST = 10, 30, 40
 
@@ -40,7 +40,7 @@ class Frame:
 Run = Callable[[Frame], Any]
 
 
-def compiled(node: syntax.Node) -> Run:
+def compiled(node: syntax.SyntaxNode) -> Run:
     return _MAKERS[type(node)](node)
 
 
@@ -97,7 +97,7 @@ def _has_node(node: syntax.Has) -> Run:
     return run
 
 
-def _index(node: syntax.Index) -> Run:
+def _index(node: syntax.IndexAccess) -> Run:
     operand, index, optional = compiled(node.operand), compiled(node.index), node.optional
 
     def run(frame: Frame) -> Any:
@@ -138,7 +138,7 @@ def _call(node: syntax.FunctionCall) -> Run:
     return run
 
 
-def resolved(node: syntax.FunctionCall) -> tuple[str, Function | None, tuple[syntax.Node, ...]]:
+def resolved(node: syntax.FunctionCall) -> tuple[str, Function | None, tuple[syntax.SyntaxNode, ...]]:
     """Which function is meant, and with which arguments: `sets.contains(a, b)` looks like a method of `sets`."""
     if node.target is None:
         return node.name, FUNCTIONS.get((node.name, len(node.arguments))), node.arguments
@@ -156,7 +156,7 @@ def resolved(node: syntax.FunctionCall) -> tuple[str, Function | None, tuple[syn
     return node.name, method, (node.target, *node.arguments)
 
 
-def _list(node: syntax.ListOf) -> Run:
+def _list(node: syntax.ListLiteral) -> Run:
     items, optional = tuple(compiled(each) for each in node.items), node.optional
 
     def plain(frame: Frame) -> list[Any]:
@@ -175,7 +175,7 @@ def _list(node: syntax.ListOf) -> Run:
     return sparse if optional else plain
 
 
-def _map(node: syntax.MapOf) -> Run:
+def _map(node: syntax.MapLiteral) -> Run:
     entries = tuple((compiled(each.key), compiled(each.value), each.optional) for each in node.entries)
 
     def run(frame: Frame) -> dict[Any, Any]:
@@ -197,7 +197,7 @@ def _struct(node: syntax.Struct) -> Run:
     name = node.name
     fields = tuple((each.name, compiled(each.value), each.optional) for each in node.fields)
 
-    def run(frame: Frame) -> Made:
+    def run(frame: Frame) -> MadeObject:
         frame.spent += _STRUCT_COST
         found: dict[str, Any] = {}
         for field, value_of, optional in fields:
@@ -207,7 +207,7 @@ def _struct(node: syntax.Struct) -> Run:
                     continue
                 value = value.value
             found[field] = value
-        return Made(name, found)
+        return MadeObject(name, found)
 
     return run
 
@@ -301,7 +301,7 @@ def _loop(node: syntax.Loop) -> Run:
             return asked(frame)
 
         try:
-            return combine(over, len(names), Step(step, body, keep), frame.spend)
+            return combine(over, len(names), LoopStep(step, body, keep), frame.spend)
         finally:
             frame.names = meant
 
@@ -343,15 +343,15 @@ def _optional_map(node: syntax.OptionalMap) -> Run:
     return run
 
 
-_MAKERS: Mapping[type[syntax.Node], Callable[[Any], Run]] = {
+_MAKERS: Mapping[type[syntax.SyntaxNode], Callable[[Any], Run]] = {
     syntax.Literal: _literal,
     syntax.Ident: _ident,
     syntax.Select: _select,
     syntax.Has: _has_node,
-    syntax.Index: _index,
+    syntax.IndexAccess: _index,
     syntax.FunctionCall: _call,
-    syntax.ListOf: _list,
-    syntax.MapOf: _map,
+    syntax.ListLiteral: _list,
+    syntax.MapLiteral: _map,
     syntax.Struct: _struct,
     syntax.AnyOf: _any_of,
     syntax.AllOf: _all_of,

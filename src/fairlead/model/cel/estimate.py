@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from fairlead.model.cel import syntax
 from fairlead.model.cel.compiler import resolved
-from fairlead.model.cel.static import DYN, INT, STRING, UNKNOWN_SIZE, Static
+from fairlead.model.cel.static import DYN, INT, STRING, UNKNOWN_SIZE, StaticType
 from fairlead.model.cel.values import type_name
 
 _LIST_COST, _MAP_COST, _STRUCT_COST = 10, 30, 40
@@ -55,23 +55,23 @@ class Estimate(NamedTuple):
     """The greatest cost, and what is known of the value: its type, and how many elements or bytes it has at most."""
 
     cost: int
-    type: Static
+    type: StaticType
     size: int = 1
 
 
 Scope = Mapping[str, Estimate]
 
 
-def estimate_cost(tree: syntax.Node, names: Mapping[str, Static]) -> int:
+def estimate_cost(tree: syntax.SyntaxNode, names: Mapping[str, StaticType]) -> int:
     """With these types of what it may refer to."""
     return _of(tree, {name: Estimate(0, each, each.size_max) for name, each in names.items()}).cost
 
 
-def _of(node: syntax.Node, scope: Scope) -> Estimate:
+def _of(node: syntax.SyntaxNode, scope: Scope) -> Estimate:
     return _RULES[type(node)](node, scope)
 
 
-def _value(cost: int, found: Static) -> Estimate:
+def _value(cost: int, found: StaticType) -> Estimate:
     return Estimate(cost, found, found.size_max)
 
 
@@ -83,7 +83,7 @@ def _walk(size: int) -> int:
 def _literal(node: syntax.Literal, scope: Scope) -> Estimate:
     value = node.value
     size = len(value.encode()) if isinstance(value, str) else len(value) if isinstance(value, bytes) else 1
-    return Estimate(0, Static(type_name(value)), size)
+    return Estimate(0, StaticType(type_name(value)), size)
 
 
 def _ident(node: syntax.Ident, scope: Scope) -> Estimate:
@@ -99,10 +99,10 @@ def _select(node: syntax.Select, scope: Scope) -> Estimate:
 
 
 def _has(node: syntax.Has, scope: Scope) -> Estimate:
-    return Estimate(_of(node.operand, scope).cost + 1, Static("bool"))
+    return Estimate(_of(node.operand, scope).cost + 1, StaticType("bool"))
 
 
-def _index(node: syntax.Index, scope: Scope) -> Estimate:
+def _index(node: syntax.IndexAccess, scope: Scope) -> Estimate:
     operand, index = _of(node.operand, scope), _of(node.index, scope)
     return _value(operand.cost + index.cost + 1, operand.type.element())
 
@@ -129,15 +129,15 @@ def _call(node: syntax.FunctionCall, scope: Scope) -> Estimate:
         cost += first.size * (_walk(first.type.element().size_max) + 1) if of_list else _walk(first.size)
     else:
         cost += 1
-    returns = Static(found.returns) if found is not None and found.returns != "dyn" else DYN
+    returns = StaticType(found.returns) if found is not None and found.returns != "dyn" else DYN
     return Estimate(cost, _type_of(name, first, returns), _size_of(name, given, returns))
 
 
-def _type_of(name: str, first: Estimate, returns: Static) -> Static:
+def _type_of(name: str, first: Estimate, returns: StaticType) -> StaticType:
     return first.type if name in ("dyn", "min", "max") else returns
 
 
-def _size_of(name: str, given: list[Estimate], returns: Static) -> int:
+def _size_of(name: str, given: list[Estimate], returns: StaticType) -> int:
     if name in _KEEPS_SIZE and given:
         return given[0].size
     if name == "string" and given:
@@ -152,23 +152,23 @@ def _size_of(name: str, given: list[Estimate], returns: Static) -> int:
     return returns.size_max
 
 
-def _list(node: syntax.ListOf, scope: Scope) -> Estimate:
+def _list(node: syntax.ListLiteral, scope: Scope) -> Estimate:
     items = [_of(each, scope) for each in node.items]
-    return Estimate(_LIST_COST + sum(each.cost for each in items), Static("list"), len(items))
+    return Estimate(_LIST_COST + sum(each.cost for each in items), StaticType("list"), len(items))
 
 
-def _map(node: syntax.MapOf, scope: Scope) -> Estimate:
+def _map(node: syntax.MapLiteral, scope: Scope) -> Estimate:
     parts = [_of(each, scope) for entry in node.entries for each in (entry.key, entry.value)]
-    return Estimate(_MAP_COST + sum(each.cost for each in parts), Static("map"), len(node.entries))
+    return Estimate(_MAP_COST + sum(each.cost for each in parts), StaticType("map"), len(node.entries))
 
 
 def _struct(node: syntax.Struct, scope: Scope) -> Estimate:
     cost = sum(_of(each.value, scope).cost for each in node.fields)
-    return Estimate(_STRUCT_COST + cost, Static(node.name), len(node.fields))
+    return Estimate(_STRUCT_COST + cost, StaticType(node.name), len(node.fields))
 
 
 def _parts(node: syntax.AnyOf | syntax.AllOf, scope: Scope) -> Estimate:
-    return Estimate(sum(_of(each, scope).cost for each in node.parts), Static("bool"))
+    return Estimate(sum(_of(each, scope).cost for each in node.parts), StaticType("bool"))
 
 
 def _conditional(node: syntax.Conditional, scope: Scope) -> Estimate:
@@ -188,12 +188,12 @@ def _binary(node: syntax.Binary, scope: Scope) -> Estimate:
     cost, operator = left.cost + right.cost, node.operator
     names = {left.type.name, right.type.name}
     if operator == "in":
-        return Estimate(cost + (1 if right.type.name == "map" else right.size), Static("bool"))
+        return Estimate(cost + (1 if right.type.name == "map" else right.size), StaticType("bool"))
     if operator == "+" and names & _SIZED:
         size = left.size + right.size
         return Estimate(cost + (_walk(size) if names & _TEXTS else 1), left.type, size)
     if operator in ("==", "!=", "<", "<=", ">", ">="):
-        return Estimate(cost + _walk(min(left.size, right.size)), Static("bool"))
+        return Estimate(cost + _walk(min(left.size, right.size)), StaticType("bool"))
     return Estimate(cost + 1, left.type)
 
 
@@ -214,9 +214,9 @@ def _loop(node: syntax.Loop, scope: Scope) -> Estimate:
     turn, around = _TURNS[node.macro]
     cost = over.cost + over.size * (turn + kept + body.cost) + around
     if node.macro == "filter":
-        return Estimate(cost, over.type if over.type.name == "list" else Static("list"), over.size)
+        return Estimate(cost, over.type if over.type.name == "list" else StaticType("list"), over.size)
     name = {"map": "list", "transformMap": "map", "transformMapEntry": "map"}.get(node.macro, "bool")
-    return Estimate(cost, Static(name), over.size if name != "bool" else 1)
+    return Estimate(cost, StaticType(name), over.size if name != "bool" else 1)
 
 
 def _local_name(node: syntax.LocalName, scope: Scope) -> Estimate:
@@ -231,15 +231,15 @@ def _optional_map(node: syntax.OptionalMap, scope: Scope) -> Estimate:
     return Estimate(target.cost + body.cost + 1, body.type, body.size)
 
 
-_RULES: Mapping[type[syntax.Node], Callable[[Any, Scope], Estimate]] = {
+_RULES: Mapping[type[syntax.SyntaxNode], Callable[[Any, Scope], Estimate]] = {
     syntax.Literal: _literal,
     syntax.Ident: _ident,
     syntax.Select: _select,
     syntax.Has: _has,
-    syntax.Index: _index,
+    syntax.IndexAccess: _index,
     syntax.FunctionCall: _call,
-    syntax.ListOf: _list,
-    syntax.MapOf: _map,
+    syntax.ListLiteral: _list,
+    syntax.MapLiteral: _map,
     syntax.Struct: _struct,
     syntax.AnyOf: _parts,
     syntax.AllOf: _parts,

@@ -9,7 +9,7 @@ from fairlead.model.cel.errors import EvaluationError
 from fairlead.model.cel.values import Spend, is_list, no_overload
 
 
-class Step(NamedTuple):
+class LoopStep(NamedTuple):
     """How one turn is made: `ask(values, what)` gives what `body` or `keep` is with the variables set so."""
 
     ask: Callable[[tuple[Any, ...], Any], Any]
@@ -17,7 +17,7 @@ class Step(NamedTuple):
     keep: Any
 
 
-Combine = Callable[[Any, int, Step, Spend], Any]
+Combine = Callable[[Any, int, LoopStep, Spend], Any]
 
 
 def _turns(over: Any, variables: int, spend: Spend) -> Iterator[tuple[Any, ...]]:
@@ -34,7 +34,7 @@ def _turns(over: Any, variables: int, spend: Spend) -> Iterator[tuple[Any, ...]]
 
 
 def _quantified(decisive: bool) -> Combine:
-    def combine(over: Any, variables: int, step: Step, spend: Spend) -> bool:
+    def combine(over: Any, variables: int, step: LoopStep, spend: Spend) -> bool:
         wrong: EvaluationError | None = None
         for values in _turns(over, variables, spend):
             try:
@@ -59,33 +59,33 @@ def _truth(value: Any, name: str) -> bool:
     raise no_overload(name, value)
 
 
-def _exists_one(over: Any, variables: int, step: Step, spend: Spend) -> bool:
+def _exists_one(over: Any, variables: int, step: LoopStep, spend: Spend) -> bool:
     count = 0
     for values in _turns(over, variables, spend):
         count += _truth(step.ask(values, step.body), "exists_one")
     return count == 1
 
 
-def _filter(over: Any, variables: int, step: Step, spend: Spend) -> list[Any]:
+def _filter(over: Any, variables: int, step: LoopStep, spend: Spend) -> list[Any]:
     turns = _turns(over, variables, spend)
     return [values[0] for values in turns if _truth(step.ask(values, step.body), "filter")]
 
 
-def _kept(over: Any, variables: int, step: Step, spend: Spend) -> Iterator[tuple[Any, ...]]:
+def _kept(over: Any, variables: int, step: LoopStep, spend: Spend) -> Iterator[tuple[Any, ...]]:
     for values in _turns(over, variables, spend):
         if step.keep is None or _truth(step.ask(values, step.keep), "map"):
             yield values
 
 
-def _map(over: Any, variables: int, step: Step, spend: Spend) -> list[Any]:
+def _map(over: Any, variables: int, step: LoopStep, spend: Spend) -> list[Any]:
     return [step.ask(values, step.body) for values in _kept(over, variables, step, spend)]
 
 
-def _transform_map(over: Any, variables: int, step: Step, spend: Spend) -> dict[Any, Any]:
+def _transform_map(over: Any, variables: int, step: LoopStep, spend: Spend) -> dict[Any, Any]:
     return {values[0]: step.ask(values, step.body) for values in _kept(over, variables, step, spend)}
 
 
-def _transform_entries(over: Any, variables: int, step: Step, spend: Spend) -> dict[Any, Any]:
+def _transform_entries(over: Any, variables: int, step: LoopStep, spend: Spend) -> dict[Any, Any]:
     found: dict[Any, Any] = {}
     for values in _kept(over, variables, step, spend):
         entry = step.ask(values, step.body)

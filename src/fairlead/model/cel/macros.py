@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fairlead.model.cel import syntax
 from fairlead.model.cel.errors import ExpressionError
-from fairlead.model.cel.syntax import Node
+from fairlead.model.cel.syntax import SyntaxNode
 
 # With how many arguments each macro is one, and whether the one before the last is a filter.
 _LOOPS: dict[tuple[str, int], tuple[str, int, bool]] = {
@@ -29,7 +29,9 @@ _LOOPS: dict[tuple[str, int], tuple[str, int, bool]] = {
 _OF_OPTIONALS = {"optMap": False, "optFlatMap": True}
 
 
-def expand(text: str, offset: int, name: str, target: Node | None, arguments: tuple[Node, ...]) -> Node:
+def expand(
+    text: str, offset: int, name: str, target: SyntaxNode | None, arguments: tuple[SyntaxNode, ...]
+) -> SyntaxNode:
     """The tree of a call: of a macro where it is one."""
     count = len(arguments)
     if target is None:
@@ -56,7 +58,7 @@ def expand(text: str, offset: int, name: str, target: Node | None, arguments: tu
     return syntax.FunctionCall(offset, name, target, arguments)
 
 
-def _variable(text: str, node: Node) -> str:
+def _variable(text: str, node: SyntaxNode) -> str:
     if isinstance(node, syntax.Ident):
         return node.name
     raise ExpressionError("argument must be a simple name", text, node.offset)

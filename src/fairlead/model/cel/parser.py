@@ -9,7 +9,7 @@ from fairlead.model.cel import syntax
 from fairlead.model.cel.errors import ExpressionError
 from fairlead.model.cel.lexer import END, IDENT, INT_MAX, LITERAL, PUNCTUATION, Token, tokens_of
 from fairlead.model.cel.macros import expand
-from fairlead.model.cel.syntax import Node
+from fairlead.model.cel.syntax import SyntaxNode
 
 #: bound: policies | expressions, one in another (brackets, arguments) | 422
 EXPRESSION_DEPTH_MAX = 40
@@ -30,7 +30,7 @@ _BINDS = {
 }
 
 
-def parse(text: str) -> Node:
+def parse(text: str) -> SyntaxNode:
     """Raises ExpressionError, with the place."""
     parser = _Parser(text)
     tree = parser.expression()
@@ -87,7 +87,7 @@ class _Parser:
                 f"is nested deeper than {EXPRESSION_DEPTH_MAX} levels; use variables for its parts"
             )
 
-    def expression(self) -> Node:
+    def expression(self) -> SyntaxNode:
         self.deeper()
         test = self.any_of()
         if self.takes("?"):
@@ -98,19 +98,19 @@ class _Parser:
         self.depth -= 1
         return test
 
-    def any_of(self) -> Node:
+    def any_of(self) -> SyntaxNode:
         parts = [self.all_of()]
         while self.takes("||"):
             parts.append(self.all_of())
         return parts[0] if len(parts) == 1 else syntax.AnyOf(parts[0].offset, tuple(parts))
 
-    def all_of(self) -> Node:
+    def all_of(self) -> SyntaxNode:
         parts = [self.binary(1)]
         while self.takes("&&"):
             parts.append(self.binary(1))
         return parts[0] if len(parts) == 1 else syntax.AllOf(parts[0].offset, tuple(parts))
 
-    def binary(self, least: int) -> Node:
+    def binary(self, least: int) -> SyntaxNode:
         """Operators that bind at least so tightly, the tighter ones first."""
         left = self.unary()
         while self.now.sort in (PUNCTUATION, IDENT) and (binds := _BINDS.get(self.now.text, 0)) >= least:
@@ -118,7 +118,7 @@ class _Parser:
             left = syntax.Binary(operator.offset, operator.text, left, self.binary(binds + 1))
         return left
 
-    def unary(self) -> Node:
+    def unary(self) -> SyntaxNode:
         token = self.now
         if token.sort == PUNCTUATION and token.text in ("!", "-"):
             self.at += 1
@@ -133,7 +133,7 @@ class _Parser:
             return inner
         return self.members(self.primary())
 
-    def members(self, node: Node) -> Node:
+    def members(self, node: SyntaxNode) -> SyntaxNode:
         while True:
             token = self.now
             if self.takes("."):
@@ -147,7 +147,7 @@ class _Parser:
                     node = syntax.Select(token.offset, node, unescaped(name), optional)
             elif self.takes("["):
                 optional = self.takes("?")
-                node = syntax.Index(token.offset, node, self.expression(), optional)
+                node = syntax.IndexAccess(token.offset, node, self.expression(), optional)
                 self.expect("]")
             elif self.sees("{") and (name_of := _dotted(node)):
                 self.at += 1
@@ -155,7 +155,7 @@ class _Parser:
             else:
                 return node
 
-    def primary(self) -> Node:
+    def primary(self) -> SyntaxNode:
         token = self.take()
         if token.sort == LITERAL:
             if type(token.value) is int and token.value > INT_MAX:
@@ -182,22 +182,22 @@ class _Parser:
                 return self.primary()
         raise self.fail(f"Syntax error: mismatched input '{token.text}'", token)
 
-    def until(self, closing: str) -> tuple[Node, ...]:
-        found: list[Node] = []
+    def until(self, closing: str) -> tuple[SyntaxNode, ...]:
+        found: list[SyntaxNode] = []
         while not self.takes(closing):
             if found:
                 self.expect(",")
             found.append(self.expression())
         return tuple(found)
 
-    def list(self, offset: int) -> Node:
-        found: list[Node] = []
+    def list(self, offset: int) -> SyntaxNode:
+        found: list[SyntaxNode] = []
         optional: set[int] = set()
         while self._goes_on("]", first=not found):
             if self.takes("?"):
                 optional.add(len(found))
             found.append(self.expression())
-        return syntax.ListOf(offset, tuple(found), frozenset(optional))
+        return syntax.ListLiteral(offset, tuple(found), frozenset(optional))
 
     def _goes_on(self, end: str, *, first: bool) -> bool:
         """Whether another element follows. Elements are parted by commas; one may stand before the end."""
@@ -208,16 +208,16 @@ class _Parser:
             return not self.takes(end)
         return True
 
-    def map(self, offset: int) -> Node:
-        found: list[syntax.Entry] = []
+    def map(self, offset: int) -> SyntaxNode:
+        found: list[syntax.MapEntry] = []
         while self._goes_on("}", first=not found):
             optional = self.takes("?")
             key = self.expression()
             self.expect(":")
-            found.append(syntax.Entry(key, self.expression(), optional))
-        return syntax.MapOf(offset, tuple(found))
+            found.append(syntax.MapEntry(key, self.expression(), optional))
+        return syntax.MapLiteral(offset, tuple(found))
 
-    def struct(self, offset: int, name: str) -> Node:
+    def struct(self, offset: int, name: str) -> SyntaxNode:
         found: list[syntax.FieldOf] = []
         while self._goes_on("}", first=not found):
             optional = self.takes("?")
@@ -229,7 +229,7 @@ class _Parser:
         return syntax.Struct(offset, name, tuple(found))
 
 
-def _dotted(node: Node) -> str:
+def _dotted(node: SyntaxNode) -> str:
     """The name of a type, where the node may be one."""
     if isinstance(node, syntax.Ident):
         return node.name

@@ -16,8 +16,8 @@ from fairlead.model.cel.compiler import Frame, compiled
 from fairlead.model.cel.errors import CostExceeded, EvaluationError, ExpressionError
 from fairlead.model.cel.estimate import estimate_cost
 from fairlead.model.cel.parser import parse
-from fairlead.model.cel.static import Static
-from fairlead.model.cel.syntax import Node, names_in
+from fairlead.model.cel.static import StaticType
+from fairlead.model.cel.syntax import SyntaxNode, names_in
 
 #: bound: policies | steps of one expression | an error, which `failurePolicy` decides about
 EXPRESSION_COST_MAX = 100_000
@@ -43,14 +43,14 @@ class Program:
 
     __slots__ = ("_run", "_tree", "returns", "text", "uses")
 
-    def __init__(self, text: str, tree: Node, returns: Static) -> None:
+    def __init__(self, text: str, tree: SyntaxNode, returns: StaticType) -> None:
         self.text = text
         self._tree = tree
         self._run = compiled(tree)
         self.returns = returns
         self.uses = names_in(tree)  # its own variables included
 
-    def cost_max(self, scope: Mapping[str, Static]) -> int:
+    def cost_max(self, scope: Mapping[str, StaticType]) -> int:
         """The estimate, in Kubernetes' steps."""
         return estimate_cost(self._tree, scope)
 
@@ -68,11 +68,11 @@ class Program:
 
 
 # The same text comes with every write of a policy and with every server that learns of it.
-_parsed: BoundedDict[str, Node] = BoundedDict(_PARSED_KEPT)
+_parsed: BoundedDict[str, SyntaxNode] = BoundedDict(_PARSED_KEPT)
 
 
 def compile_expression(
-    text: str, scope: Mapping[str, Static], returns: frozenset[str], structs: frozenset[str] = frozenset()
+    text: str, scope: Mapping[str, StaticType], returns: frozenset[str], structs: frozenset[str] = frozenset()
 ) -> Program:
     """Raises ExpressionError with what is wrong and where. `returns`: the names of types that it may have."""
     tree = _parsed.get(text)

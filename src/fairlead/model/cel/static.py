@@ -9,7 +9,7 @@ UNKNOWN_SIZE = 3 * 1024 * 1024 - 2
 _WITHOUT_BOUND = frozenset({"dyn", "string", "bytes", "list", "map", "optional_type"})
 
 
-class Static:
+class StaticType:
     """A type by its name; `dyn` is anything. Subclasses know fields and elements (`model/custom/rules.py`)."""
 
     __slots__ = ("name",)
@@ -17,11 +17,11 @@ class Static:
     def __init__(self, name: str) -> None:
         self.name = name
 
-    def field(self, name: str) -> Static | None:
+    def field(self, name: str) -> StaticType | None:
         """None: there is no such field."""
         return DYN
 
-    def element(self) -> Static:
+    def element(self) -> StaticType:
         """Of a list; of a map, its values."""
         return DYN
 
@@ -36,23 +36,23 @@ class Static:
         return UNKNOWN_SIZE if self.name in _WITHOUT_BOUND else 1
 
 
-class Fields(Static):
+class Fields(StaticType):
     """A value with these fields and no others."""
 
     __slots__ = ("_fields",)
 
-    def __init__(self, fields: Mapping[str, Static]) -> None:
+    def __init__(self, fields: Mapping[str, StaticType]) -> None:
         super().__init__("map")
         self._fields = fields
 
-    def field(self, name: str) -> Static | None:
+    def field(self, name: str) -> StaticType | None:
         return self._fields.get(name)
 
 
-DYN = Static("dyn")
-BOOL = Static("bool")
-INT = Static("int")
-STRING = Static("string")
-LIST = Static("list")
-MAP = Static("map")
-OPTIONAL = Static("optional_type")
+DYN = StaticType("dyn")
+BOOL = StaticType("bool")
+INT = StaticType("int")
+STRING = StaticType("string")
+LIST = StaticType("list")
+MAP = StaticType("map")
+OPTIONAL = StaticType("optional_type")

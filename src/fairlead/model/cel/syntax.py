@@ -7,78 +7,78 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class SyntaxNode:
     offset: int
 
 
 @dataclass(frozen=True, slots=True)
-class Literal(Node):
+class Literal(SyntaxNode):
     value: Any
 
 
 @dataclass(frozen=True, slots=True)
-class Ident(Node):
+class Ident(SyntaxNode):
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class Select(Node):
+class Select(SyntaxNode):
     """`operand.field`; `optional` for `operand.?field`."""
 
-    operand: Node
+    operand: SyntaxNode
     field: str
     optional: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Has(Node):
-    operand: Node
+class Has(SyntaxNode):
+    operand: SyntaxNode
     field: str
 
 
 @dataclass(frozen=True, slots=True)
-class Index(Node):
-    operand: Node
-    index: Node
+class IndexAccess(SyntaxNode):
+    operand: SyntaxNode
+    index: SyntaxNode
     optional: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class FunctionCall(Node):
+class FunctionCall(SyntaxNode):
     """A function, or a method where there is a target. Operators that are no words of their own are not calls."""
 
     name: str
-    target: Node | None
-    arguments: tuple[Node, ...]
+    target: SyntaxNode | None
+    arguments: tuple[SyntaxNode, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class ListOf(Node):
-    items: tuple[Node, ...]
+class ListLiteral(SyntaxNode):
+    items: tuple[SyntaxNode, ...]
     optional: frozenset[int]
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    key: Node
-    value: Node
+class MapEntry:
+    key: SyntaxNode
+    value: SyntaxNode
     optional: bool
 
 
 @dataclass(frozen=True, slots=True)
-class MapOf(Node):
-    entries: tuple[Entry, ...]
+class MapLiteral(SyntaxNode):
+    entries: tuple[MapEntry, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class FieldOf:
     name: str
-    value: Node
+    value: SyntaxNode
     optional: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Struct(Node):
+class Struct(SyntaxNode):
     """`Object.spec{replicas: 1}`."""
 
     name: str
@@ -86,79 +86,79 @@ class Struct(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class AnyOf(Node):
+class AnyOf(SyntaxNode):
     """`a || b || c`, however many: as one node they take one level."""
 
-    parts: tuple[Node, ...]
+    parts: tuple[SyntaxNode, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class AllOf(Node):
-    parts: tuple[Node, ...]
+class AllOf(SyntaxNode):
+    parts: tuple[SyntaxNode, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Conditional(Node):
-    test: Node
-    then: Node
-    otherwise: Node
+class Conditional(SyntaxNode):
+    test: SyntaxNode
+    then: SyntaxNode
+    otherwise: SyntaxNode
 
 
 @dataclass(frozen=True, slots=True)
-class Unary(Node):
+class Unary(SyntaxNode):
     operator: str
-    operand: Node
+    operand: SyntaxNode
 
 
 @dataclass(frozen=True, slots=True)
-class Binary(Node):
+class Binary(SyntaxNode):
     operator: str
-    left: Node
-    right: Node
+    left: SyntaxNode
+    right: SyntaxNode
 
 
 @dataclass(frozen=True, slots=True)
-class Loop(Node):
+class Loop(SyntaxNode):
     """A macro over a list or a map: `all`, `exists`, `existsOne`, `filter`, `map`, and those with two variables."""
 
     macro: str
-    target: Node
+    target: SyntaxNode
     variables: tuple[str, ...]
-    filter: Node | None
-    body: Node
+    filter: SyntaxNode | None
+    body: SyntaxNode
 
 
 @dataclass(frozen=True, slots=True)
-class LocalName(Node):
+class LocalName(SyntaxNode):
     """`cel.bind(name, value, body)`."""
 
     name: str
-    value: Node
-    body: Node
+    value: SyntaxNode
+    body: SyntaxNode
 
 
 @dataclass(frozen=True, slots=True)
-class OptionalMap(Node):
+class OptionalMap(SyntaxNode):
     """`target.optMap(name, body)`; `flat` for optFlatMap, whose body gives an optional itself."""
 
-    target: Node
+    target: SyntaxNode
     name: str
-    body: Node
+    body: SyntaxNode
     flat: bool
 
 
-def children(node: Node) -> tuple[Node, ...]:
+def children(node: SyntaxNode) -> tuple[SyntaxNode, ...]:
     """What is right below a node."""
     match node:
         case Select() | Has() | Unary():
             return (node.operand,)
-        case Index():
+        case IndexAccess():
             return node.operand, node.index
         case FunctionCall():
             return node.arguments if node.target is None else (node.target, *node.arguments)
-        case ListOf():
+        case ListLiteral():
             return node.items
-        case MapOf():
+        case MapLiteral():
             return tuple(each for entry in node.entries for each in (entry.key, entry.value))
         case Struct():
             return tuple(each.value for each in node.fields)
@@ -177,7 +177,7 @@ def children(node: Node) -> tuple[Node, ...]:
     return ()
 
 
-def depth_of(tree: Node) -> int:
+def depth_of(tree: SyntaxNode) -> int:
     """How many nodes are one in another, found without going as deep oneself."""
     deepest, waiting = 0, [(tree, 1)]
     while waiting:
@@ -187,7 +187,7 @@ def depth_of(tree: Node) -> int:
     return deepest
 
 
-def names_in(tree: Node) -> frozenset[str]:
+def names_in(tree: SyntaxNode) -> frozenset[str]:
     """Every name that stands in it."""
     found: set[str] = set()
     waiting = [tree]

@@ -95,7 +95,7 @@ class Format:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class MadeObject:
     """What `Object{...}` or `JSONPatch{...}` made: the name of the type, and the fields that were given."""
 
     name: str
@@ -166,7 +166,7 @@ _LISTS = frozenset({list, SetList, KeyedList})
 
 
 def type_name(value: Any) -> str:
-    if isinstance(value, Made):
+    if isinstance(value, MadeObject):
         return value.name
     if isinstance(value, Opaque):
         return value.type_name
@@ -207,7 +207,7 @@ def equal(left: Any, right: Any, spend: Spend) -> bool:
         return False
     if one is OptionalValue:
         return left.present == right.present and (not left.present or equal(left.value, right.value, spend))
-    if one is Made:
+    if one is MadeObject:
         return left.name == right.name and equal(dict(left.fields), dict(right.fields), spend)
     return bool(left == right)
 

@@ -37,7 +37,7 @@ _tree = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class DefinedKinds:
     """The kinds of a definition, the most preferred version first, and the types they bring into the field tables."""
 
     kinds: tuple[Kind, ...]
@@ -57,7 +57,9 @@ class ReadSchema:
     types: tuple[ObjectType, ...]
 
 
-def made_of(definition: Json, revision: int, tables: FieldTables, before: Made | None = None) -> Made:
+def made_of(
+    definition: Json, revision: int, tables: FieldTables, before: DefinedKinds | None = None
+) -> DefinedKinds:
     """`revision`: of the definition; what was stored before it is looked through again when it is read. `before`: what
     was made of the definition as it was; the schemas that have not changed are not read again."""
     served = [each for each in definition["spec"]["versions"] if each.get("served")]
@@ -74,7 +76,7 @@ def made_of(definition: Json, revision: int, tables: FieldTables, before: Made |
             read = ReadSchema(node, types_of(node, type_name))
         schemas[mark] = read
         kinds.append(_kind(definition, version, revision, tables, type_name, read.node))
-    return Made(tuple(kinds), schemas)
+    return DefinedKinds(tuple(kinds), schemas)
 
 
 def _schema_of(version: Json) -> Json:

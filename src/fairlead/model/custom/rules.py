@@ -16,7 +16,7 @@ from fairlead.model.apply.equal import same
 from fairlead.model.cel.errors import EvaluationError, ExpressionError
 from fairlead.model.cel.library.standard import timestamp_of
 from fairlead.model.cel.program import Budget, Program, compile_expression
-from fairlead.model.cel.static import DYN, OPTIONAL, STRING, UNKNOWN_SIZE, Static
+from fairlead.model.cel.static import DYN, OPTIONAL, STRING, UNKNOWN_SIZE, StaticType
 from fairlead.model.cel.values import NONE, Duration, KeyedList, OptionalValue, SetList
 from fairlead.model.custom.schema_parts import list_subschemas
 from fairlead.model.kind import Json
@@ -48,7 +48,7 @@ _TIME_BYTES = 32
 _ABSENT: Any = object()
 
 
-class Rule(NamedTuple):
+class ValidationRule(NamedTuple):
     """One rule. `program` is None where it cannot be compiled, and `wrong` says why: such a rule never holds."""
 
     text: str
@@ -65,7 +65,7 @@ class Rule(NamedTuple):
         return self.program is not None and "oldSelf" in self.program.uses
 
 
-class SchemaStatic(Static):
+class SchemaStatic(StaticType):
     """What a schema says of a value that is not there yet."""
 
     __slots__ = ("_node",)
@@ -74,7 +74,7 @@ class SchemaStatic(Static):
         super().__init__(_type_name(node))
         self._node = node
 
-    def field(self, name: str) -> Static | None:
+    def field(self, name: str) -> StaticType | None:
         node = self._node
         found = node.properties.get(name)
         if found is not None:
@@ -100,7 +100,7 @@ class SchemaStatic(Static):
         """How much of a request a value of it takes at least."""
         return _bytes_min(self._node)
 
-    def element(self) -> Static:
+    def element(self) -> StaticType:
         below = self._node.items if self._node.items is not None else self._node.values
         return SchemaStatic(below) if below is not None else DYN
 
@@ -139,13 +139,13 @@ def _bytes_min(node: SchemaNode) -> int:
     return _BYTES_MIN.get(node.types[0], 1) if len(node.types) == 1 else 1
 
 
-def scope_of(node: SchemaNode, optional_old: bool) -> dict[str, Static]:
+def scope_of(node: SchemaNode, optional_old: bool) -> dict[str, StaticType]:
     """What a rule of this schema may refer to."""
     own = SchemaStatic(node)
     return {"self": own, "oldSelf": OPTIONAL if optional_old else own}
 
 
-def rules_of(schema: Json, node: SchemaNode) -> tuple[Rule, ...]:
+def rules_of(schema: Json, node: SchemaNode) -> tuple[ValidationRule, ...]:
     """Those of one schema, whose node knows already what is below it."""
     given = schema.get("x-kubernetes-validations")
     return tuple(_rule(each, node) for each in given) if isinstance(given, list) else ()
@@ -157,7 +157,7 @@ def _text(given: Any, name: str) -> str:
     return found if isinstance(found, str) else ""
 
 
-def _rule(given: Any, node: SchemaNode) -> Rule:
+def _rule(given: Any, node: SchemaNode) -> ValidationRule:
     text, optional = _text(given, "rule"), isinstance(given, dict) and bool(given.get("optionalOldSelf"))
     scope = scope_of(node, optional)
     program = told = None
@@ -171,7 +171,7 @@ def _rule(given: Any, node: SchemaNode) -> Rule:
             told = compile_expression(_text(given, "messageExpression"), scope, _STRING)
         except ExpressionError as error:
             wrong = wrong or f"messageExpression compilation failed: {error}"
-    return Rule(
+    return ValidationRule(
         text=text.strip(),
         program=program,
         message=_text(given, "message").strip(),
@@ -258,7 +258,7 @@ def _check(schema: Json, node: SchemaNode, path: str, problems: Problems, *, cor
         _check(schema["items"], node.items, f"{path}.items", problems, correlates=kept)
 
 
-def _check_one(given: Json, rule: Rule, path: str, problems: Problems, correlates: bool) -> None:
+def _check_one(given: Json, rule: ValidationRule, path: str, problems: Problems, correlates: bool) -> None:
     if not rule.text:
         problems.required(f"{path}.rule")
         return
@@ -311,7 +311,7 @@ class _Judging:
         for inner, each, was, below in _children(value, old, node, path):
             self.value(each, was, below, inner)
 
-    def _rule(self, rule: Rule, seen: Any, before: Any, path: str, unchanged: bool) -> None:
+    def _rule(self, rule: ValidationRule, seen: Any, before: Any, path: str, unchanged: bool) -> None:
         if rule.looks_back:
             if before is _ABSENT and not rule.optional_old:
                 return
@@ -331,7 +331,7 @@ class _Judging:
         except EvaluationError as error:
             self._tell(rule, seen, path, f"{error} evaluating rule: {rule.message or rule.text}")
 
-    def _message(self, rule: Rule, names: dict[str, Any]) -> str:
+    def _message(self, rule: ValidationRule, names: dict[str, Any]) -> str:
         if rule.message_program is not None:
             try:
                 told = rule.message_program.run(names, self._budget)
@@ -341,7 +341,7 @@ class _Judging:
                 return told.strip()
         return rule.message or f"failed rule: {rule.text}"
 
-    def _tell(self, rule: Rule, seen: Any, path: str, message: str) -> None:
+    def _tell(self, rule: ValidationRule, seen: Any, path: str, message: str) -> None:
         field = f"{path}{rule.field_path}".removeprefix(".") if rule.field_path else path
         shown = "object" if type(seen) is dict else "array" if isinstance(seen, list) else seen
         if not isinstance(shown, str | int | float | bool):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from fairlead.model.custom.patterns import compile_pattern
-from fairlead.model.custom.rules import Rule, needs_conversion, rules_of
+from fairlead.model.custom.rules import ValidationRule, needs_conversion, rules_of
 from fairlead.model.kind import Json
 
 # Stands for "no default": null is one.
@@ -106,7 +106,7 @@ class SchemaNode:
             each is not None and (each.default is not MISSING or each.defaults_below) for each in below
         )
         self.converts: bool = needs_conversion(self)
-        self.rules: tuple[Rule, ...] = rules_of(schema, self)
+        self.rules: tuple[ValidationRule, ...] = rules_of(schema, self)
         self.rules_below: bool = bool(self.rules) or any(
             each is not None and each.rules_below for each in below
         )

@@ -12,7 +12,7 @@ from fairlead.model.cells import AGE, NONE
 from fairlead.model.kind import Cell, Column, Json, Kind
 from fairlead.model.kinds.workload import part
 from fairlead.model.names import name_problems
-from fairlead.model.objectives import DEFAULT_WINDOW_SECONDS, Account, Lacked, Seen
+from fairlead.model.objectives import DEFAULT_WINDOW_SECONDS, Lacked, ObjectiveAccount, Seen
 
 TARGETS = ("Deployment", "StatefulSet", "DaemonSet", "Service")
 #: bound: objects | window of a ServiceLevelObjective, at most | 422
@@ -51,11 +51,11 @@ def _validate(objective: Json, problems: Problems) -> None:
         problems.invalid("spec.windowSeconds", window, fix)
 
 
-def account_of(objective: Json) -> Account:
+def account_of(objective: Json) -> ObjectiveAccount:
     """From the wire's form; what is missing in it was not seen."""
     spec, status = part(objective, "spec"), part(objective, "status")
     earlier = part(status, "earlier")
-    return Account(
+    return ObjectiveAccount(
         float(spec.get("objective") or _OBJECTIVE_MAX),
         float(spec.get("windowSeconds") or DEFAULT_WINDOW_SECONDS),
         [

@@ -9,7 +9,7 @@ from hashlib import blake2b
 from typing import Any
 
 from fairlead.core.problems import Problems
-from fairlead.model.cel.static import Static
+from fairlead.model.cel.static import StaticType
 from fairlead.model.kind import Json, Kind
 
 _DIGEST_BYTES = 5
@@ -22,7 +22,7 @@ def name_for(run_name: str, run_uid: str, step: str) -> str:
     return f"{run_name[:_NAME_MAX].rstrip('-.')}-{digest}"
 
 
-def check_object(tree: Json, kind: Kind, static: Static | None, path: str, problems: Problems) -> None:
+def check_object(tree: Json, kind: Kind, static: StaticType | None, path: str, problems: Problems) -> None:
     metadata = tree.get("metadata")
     if metadata is not None and not isinstance(metadata, dict):
         problems.wrong_type(f"{path}.metadata", metadata, "an object")
@@ -45,7 +45,7 @@ def check_object(tree: Json, kind: Kind, static: Static | None, path: str, probl
         _check_fields(tree, static, path, problems)
 
 
-def _check_fields(value: Any, static: Static, path: str, problems: Problems) -> None:
+def _check_fields(value: Any, static: StaticType, path: str, problems: Problems) -> None:
     """A text may stand anywhere: it may be filled in with anything."""
     expected = {"map": dict, "list": list}.get(static.name)
     if static.name == "dyn" or isinstance(value, str) or value is None:

@@ -20,7 +20,7 @@ from fairlead.core.problems import Problems
 from fairlead.model.catalog import Catalog
 from fairlead.model.cel.errors import ExpressionError
 from fairlead.model.cel.program import Program, compile_expression
-from fairlead.model.cel.static import STRING, Fields, Static
+from fairlead.model.cel.static import STRING, Fields, StaticType
 from fairlead.model.fields import FieldTables
 from fairlead.model.kind import Json, Kind
 from fairlead.model.runbooks.filling import RUN_FACTS, check_names
@@ -30,7 +30,7 @@ from fairlead.model.runbooks.values import NAME, check_fields, scope_of
 
 _BOOL = frozenset({"bool"})
 _FACTS = {"run": Fields({"name": STRING, "namespace": STRING, "user": STRING, "startedAt": STRING})}
-_NOW = {"now": Static("google.protobuf.Timestamp")}
+_NOW = {"now": StaticType("google.protobuf.Timestamp")}
 RESERVED = frozenset({"params", "answers", "run", "now"})
 ACTIONS = ("create", "delete", "wait", "ask", "verb")
 ALL = "*"
@@ -64,7 +64,7 @@ VERBS: Mapping[str, VerbRule] = {
 }
 
 
-class Condition(NamedTuple):
+class CheckedCondition(NamedTuple):
     name: str
     program: Program
     message: str
@@ -78,7 +78,7 @@ class Read(NamedTuple):
     labels: Mapping[str, str] | None  # None: one object, by its name
 
 
-class Step(NamedTuple):
+class RunbookStep(NamedTuple):
     name: str
     action: str
     given: Json  # what stands below the action
@@ -91,14 +91,14 @@ class Step(NamedTuple):
 class Procedure(NamedTuple):
     params: Sequence[Json]
     reads: tuple[Read, ...]
-    preconditions: tuple[Condition, ...]
-    steps: tuple[Step, ...]
-    postconditions: tuple[Condition, ...]
-    abort_when: tuple[Condition, ...]
+    preconditions: tuple[CheckedCondition, ...]
+    steps: tuple[RunbookStep, ...]
+    postconditions: tuple[CheckedCondition, ...]
+    abort_when: tuple[CheckedCondition, ...]
     timeout_seconds: int
     settle_seconds: int
 
-    def step(self, name: str) -> Step | None:
+    def step(self, name: str) -> RunbookStep | None:
         return next((each for each in self.steps if each.name == name), None)
 
 
@@ -119,8 +119,8 @@ class _Compiling:
         self._problems = problems
         self._path = path
         self._params: list[Json] = spec.get("params") or []
-        self._scope: dict[str, Static] = {"params": scope_of(self._params), **_FACTS, **_NOW}
-        self._answers: dict[str, Static] = {}
+        self._scope: dict[str, StaticType] = {"params": scope_of(self._params), **_FACTS, **_NOW}
+        self._answers: dict[str, StaticType] = {}
         self._names: set[str] = {*(str(each.get("name")) for each in self._params), *RUN_FACTS}
 
     def all(self) -> Procedure:
@@ -187,7 +187,7 @@ class _Compiling:
             self._problems.duplicate(path, name)
         seen.add(name)
 
-    def _conditions(self, field: str, required: str = "") -> tuple[Condition, ...]:
+    def _conditions(self, field: str, required: str = "") -> tuple[CheckedCondition, ...]:
         given, seen = self._list(field, CONDITIONS_MAX), set[str]()
         if required and not given:
             self._problems.required(f"{self._path}.{field}", required)
@@ -197,7 +197,7 @@ class _Compiling:
             self._check_name(name, f"{at}.name", seen)
             program = self._expression(str(each.get("expression") or ""), f"{at}.expression")
             if program is not None:
-                found.append(Condition(name, program, str(each.get("message") or "")))
+                found.append(CheckedCondition(name, program, str(each.get("message") or "")))
         return tuple(found)
 
     def _reads(self) -> tuple[Read, ...]:
@@ -228,11 +228,11 @@ class _Compiling:
 
     # Steps
 
-    def _steps(self) -> tuple[Step, ...]:
+    def _steps(self) -> tuple[RunbookStep, ...]:
         given, seen = self._list("steps", STEPS_MAX), set[str]()
         if not given:
             self._problems.required(f"{self._path}.steps", "at least one")
-        found: list[Step] = []
+        found: list[RunbookStep] = []
         for index, each in enumerate(given):
             at, name = f"{self._path}.steps[{index}]", str(each.get("name") or "")
             self._check_name(name, f"{at}.name", seen)
@@ -260,7 +260,7 @@ class _Compiling:
                 case "verb":
                     kind = self._verb(body, below)
             seconds = self._seconds(each, "timeoutSeconds", STEP_SECONDS, at)
-            found.append(Step(name, action, body, kind, when, until, seconds))
+            found.append(RunbookStep(name, action, body, kind, when, until, seconds))
         return tuple(found)
 
     def _created(self, body: Json, path: str) -> Kind | None:

@@ -16,7 +16,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 import msgspec
 
 from fairlead.core import codec
-from fairlead.model.cel.static import BOOL, DYN, INT, STRING, Static
+from fairlead.model.cel.static import BOOL, DYN, INT, STRING, StaticType
 from fairlead.model.fields import FieldTables, ListOf, MapOf, Ref, Scalar, Type
 from fairlead.model.kind import Json, Kind
 from fairlead.model.service_views import ENDPOINT_SLICES, SERVICES
@@ -56,14 +56,14 @@ VIEWS: Mapping[str, type[View]] = {
     )
 }  # fmt: skip
 _TYPES_KEPT = 128
-_SCALARS: Mapping[str, Static] = {
+_SCALARS: Mapping[str, StaticType] = {
     "string": STRING,
     "int32": INT,
     "int64": INT,
     "boolean": BOOL,
     "time": STRING,
 }
-_PLAIN: Mapping[Any, Static] = {str: STRING, int: INT, bool: BOOL}
+_PLAIN: Mapping[Any, StaticType] = {str: STRING, int: INT, bool: BOOL}
 
 
 def seen(view: View) -> Json:
@@ -89,7 +89,7 @@ def _plain(view: View) -> Json:
     return found
 
 
-class ViewStatic(Static):
+class ViewStatic(StaticType):
     """What is known of a view."""
 
     __slots__ = ("_view",)
@@ -98,24 +98,24 @@ class ViewStatic(Static):
         super().__init__("map")
         self._view = view
 
-    def field(self, name: str) -> Static | None:
+    def field(self, name: str) -> StaticType | None:
         return _fields_of(self._view).get(name)
 
 
-class ListStatic(Static):
+class ListStatic(StaticType):
     """A list whose elements are known."""
 
     __slots__ = ("_element",)
 
-    def __init__(self, element: Static) -> None:
+    def __init__(self, element: StaticType) -> None:
         super().__init__("list")
         self._element = element
 
-    def element(self) -> Static:
+    def element(self) -> StaticType:
         return self._element
 
 
-class TableStatic(Static):
+class ObjectStatic(StaticType):
     """What a field table says of an object."""
 
     __slots__ = ("_tables", "_type")
@@ -125,48 +125,48 @@ class TableStatic(Static):
         self._tables = tables
         self._type = tables[name]
 
-    def field(self, name: str) -> Static | None:
+    def field(self, name: str) -> StaticType | None:
         found = self._type.fields.get(name)
         return None if found is None else _of_table(self._tables, found.type)
 
 
-def static_of(kind: Kind, tables: FieldTables | None) -> Static:
+def static_of(kind: Kind, tables: FieldTables | None) -> StaticType:
     """The type of an object of this kind. `tables`: None where it is enough to know that it was checked before."""
     view = VIEWS.get(kind.resource)
     return ViewStatic(view) if view is not None else table_static_of(kind, tables) or DYN
 
 
-def table_static_of(kind: Kind, tables: FieldTables | None) -> Static | None:
+def table_static_of(kind: Kind, tables: FieldTables | None) -> StaticType | None:
     """All fields that an object of this kind may have; None where they are not known: custom kinds may be open."""
     if tables is None or kind.structure is not None or kind.schema not in tables.types:
         return None
-    return TableStatic(tables, kind.schema)
+    return ObjectStatic(tables, kind.schema)
 
 
-def list_of(static: Static) -> Static:
+def list_of(static: StaticType) -> StaticType:
     return ListStatic(static)
 
 
-def _of_table(tables: FieldTables, found: Type) -> Static:
+def _of_table(tables: FieldTables, found: Type) -> StaticType:
     match found:
         case Ref(name):
-            return TableStatic(tables, name)
+            return ObjectStatic(tables, name)
         case ListOf(item):
             return ListStatic(_of_table(tables, item))
         case MapOf():
-            return Static("map")
+            return StaticType("map")
         case Scalar(name):
             return _SCALARS.get(name, DYN)
 
 
 @lru_cache(maxsize=_TYPES_KEPT)
-def _fields_of(view: type[View]) -> Mapping[str, Static]:
+def _fields_of(view: type[View]) -> Mapping[str, StaticType]:
     hints = get_type_hints(view)
     names = zip(view.__struct_fields__, view.__struct_encode_fields__, strict=True)
     return {wire: _of_hint(hints[name]) for name, wire in names}
 
 
-def _of_hint(hint: Any) -> Static:
+def _of_hint(hint: Any) -> StaticType:
     if hint in _PLAIN:
         return _PLAIN[hint]
     if isinstance(hint, type) and issubclass(hint, View):
@@ -175,7 +175,7 @@ def _of_hint(hint: Any) -> Static:
     if origin is tuple:
         return ListStatic(_of_hint(arguments[0]))
     if origin is dict:
-        return Static("map") if arguments[1] is not Any else DYN
+        return StaticType("map") if arguments[1] is not Any else DYN
     if origin in (Union, types.UnionType):
         given = [each for each in arguments if each is not type(None)]
         return _of_hint(given[0]) if len(given) == 1 and _is_view(given[0]) else DYN

@@ -12,13 +12,13 @@ from typing import Any
 
 from fairlead.core.problems import Problems
 from fairlead.core.times import parse_duration
-from fairlead.model.cel.static import BOOL, INT, STRING, Fields, Static
+from fairlead.model.cel.static import BOOL, INT, STRING, Fields, StaticType
 from fairlead.model.kind import Json
 
 NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 TYPES = ("string", "integer", "boolean", "duration")
 _INTEGER = re.compile(r"-?[0-9]{1,18}")
-_STATIC: Mapping[str, Static] = {"string": STRING, "integer": INT, "boolean": BOOL, "duration": STRING}
+_STATIC: Mapping[str, StaticType] = {"string": STRING, "integer": INT, "boolean": BOOL, "duration": STRING}
 #: bound: objects | parameters of a runbook, or fields of a question | 422
 FIELDS_MAX = 32
 #: bound: objects | length of a value that a run is given | 422

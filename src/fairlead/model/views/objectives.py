@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fairlead.core.times import parse_time
-from fairlead.model.objectives import DEFAULT_WINDOW_SECONDS, Account, Lacked, Seen
+from fairlead.model.objectives import DEFAULT_WINDOW_SECONDS, Lacked, ObjectiveAccount, Seen
 from fairlead.model.views.common import Condition, Meta, Resource, View
 
 
@@ -43,9 +43,9 @@ class ServiceLevelObjective(View, frozen=True):
     status: ServiceLevelObjectiveStatus = ServiceLevelObjectiveStatus()
 
 
-def account_of(spec: ServiceLevelObjectiveSpec, status: ServiceLevelObjectiveStatus) -> Account:
+def account_of(spec: ServiceLevelObjectiveSpec, status: ServiceLevelObjectiveStatus) -> ObjectiveAccount:
     earlier = status.earlier
-    return Account(
+    return ObjectiveAccount(
         spec.objective,
         float(spec.window_seconds),
         [Seen(parse_time(each.at), each.available, each.wanted) for each in status.changes],

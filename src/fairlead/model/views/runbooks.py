@@ -5,7 +5,7 @@ from __future__ import annotations
 from fairlead.model.views.common import Condition, Json, Meta, Resource, View
 
 
-class Made(View, frozen=True):
+class TouchedObject(View, frozen=True):
     """An object that a step created, changed or deleted."""
 
     api_version: str = ""
@@ -22,11 +22,11 @@ class StepRecord(View, frozen=True):
     finished_at: str = ""
     message: str = ""
     by: str = ""
-    made: Made | None = None
+    made: TouchedObject | None = None
     before: str = ""
 
 
-class Answer(View, frozen=True):
+class RunAnswer(View, frozen=True):
     step: str
     values: dict[str, str] = {}
     by: str = ""
@@ -44,7 +44,7 @@ class RunbookRunSpec(View, frozen=True):
     params: dict[str, str] = {}
     requested_by: Json = {}
     procedure: Json = {}
-    answers: tuple[Answer, ...] = ()
+    answers: tuple[RunAnswer, ...] = ()
     abort: Abort | None = None
 
 

@@ -16,9 +16,9 @@ from fairlead.ledger.progress import counts, progress
 from fairlead.model.policy.plane_knobs import Numbers
 from fairlead.model.reasons import may_add_replicas
 from fairlead.model.views import Autoscaler, Pod
-from fairlead.reconcile.autoscaling.memory import Memory
+from fairlead.reconcile.autoscaling.memory import ScalingMemory
 from fairlead.reconcile.autoscaling.pace import Paced, size_at
-from fairlead.reconcile.autoscaling.targets import Target
+from fairlead.reconcile.autoscaling.targets import ScaleTarget
 
 REACT_TO_BLOCKED = "fairlead.dev/react-to-blocked"
 BLOCKED, AMPLIFIED = "ReplicasBlocked", "AmplificationLimit"
@@ -37,7 +37,7 @@ class Waiters(NamedTuple):
     message: str = ""
 
 
-def find_waiters(target: Target, pods: Sequence[Pod]) -> Waiters:
+def find_waiters(target: ScaleTarget, pods: Sequence[Pod]) -> Waiters:
     """Of a custom kind there may be no pods at all: what its status counts is then taken to be where it should."""
     placed = sum(bool(pod.spec.node_name) for pod in pods if counts(pod)) if pods else target.status_replicas
     waiting = max(0, target.replicas - placed)
@@ -73,7 +73,7 @@ class Bounds(NamedTuple):
         return by_window, f"{self.window:g} times the {ago}"
 
 
-def bounds_of(knobs: Numbers, current: int, memory: Memory, now: float) -> Bounds:
+def bounds_of(knobs: Numbers, current: int, memory: ScalingMemory, now: float) -> Bounds:
     window = knobs["amplificationWindowSeconds"]
     return Bounds(
         knobs["amplificationMax"],
@@ -83,7 +83,7 @@ def bounds_of(knobs: Numbers, current: int, memory: Memory, now: float) -> Bound
     )
 
 
-def held_back(found: Autoscaler, target: Target, wanted: int, waiters: Waiters, bounds: Bounds) -> Paced:
+def held_back(found: Autoscaler, target: ScaleTarget, wanted: int, waiters: Waiters, bounds: Bounds) -> Paced:
     """How many of `wanted` may be asked for. Fewer than there are may always be."""
     current, least = target.replicas, found.spec.min_replicas
     if wanted <= current:

@@ -46,12 +46,12 @@ from fairlead.model.views import (
     View,
 )
 from fairlead.reconcile.autoscaling.blocked import AMPLIFIED, Waiters, bounds_of, find_waiters, held_back
-from fairlead.reconcile.autoscaling.measuring import Means, Measured, Unmeasured, measure
+from fairlead.reconcile.autoscaling.measuring import MeasuredMetric, MeasuringMeans, Unmeasured, measure
 from fairlead.reconcile.autoscaling.memory import (
     MEMORY,
-    Memory,
     Recommendation,
     Rescaling,
+    ScalingMemory,
     carried_out,
     read_memory,
     recommend,
@@ -60,10 +60,10 @@ from fairlead.reconcile.autoscaling.memory import (
 )
 from fairlead.reconcile.autoscaling.pace import Behavior, behavior_of, limited, stabilized
 from fairlead.reconcile.autoscaling.pausing import PAUSED, paused_by
-from fairlead.reconcile.autoscaling.report import ABLE, ACTIVE, LIMITED, Report
+from fairlead.reconcile.autoscaling.report import ABLE, ACTIVE, LIMITED, ScalingReport
 from fairlead.reconcile.autoscaling.targets import (
     READABLE,
-    Target,
+    ScaleTarget,
     UnknownTarget,
     custom_resources,
     find_target,
@@ -101,7 +101,7 @@ class _Wanted(NamedTuple):
 
     replicas: int
     why: str
-    memory: Memory
+    memory: ScalingMemory
     inputs: tuple[Json, ...] = ()
     verdict: Verdict = SETTLED
 
@@ -122,7 +122,7 @@ class _Autoscaling:
         settings = view.get(PLANE_SETTINGS, "", plane_knobs.NAME)
         knobs = plane_knobs.numbers(settings.spec if settings is not None else {}, "autoscaling")
         again_at = now + knobs["syncSeconds"]
-        report = Report(found, now)
+        report = ScalingReport(found, now)
         try:
             target = find_target(view, self._catalog, found.spec.scale_target_ref, key.namespace)
         except UnknownTarget as error:
@@ -144,12 +144,12 @@ class _Autoscaling:
         self,
         view: Reading,
         found: Autoscaler,
-        target: Target,
+        target: ScaleTarget,
         pods: Sequence[Pod],
-        memory: Memory,
+        memory: ScalingMemory,
         rules: Behavior,
         knobs: plane_knobs.Numbers,
-        report: Report,
+        report: ScalingReport,
         now: float,
     ) -> _Wanted:
         current, least, most = target.replicas, found.spec.min_replicas, found.spec.max_replicas
@@ -164,7 +164,7 @@ class _Autoscaling:
         others = _others(view, found)
         if target.selector is None or others:
             return _unselected(found, target, others, memory, report)
-        means = Means(view, self._catalog, found.metadata.namespace, target, pods, rules, knobs, now)
+        means = MeasuringMeans(view, self._catalog, found.metadata.namespace, target, pods, rules, knobs, now)
         results = [measure(each, means) for each in found.spec.metrics]
         best = _largest(results, current, report)
         inputs = tuple(each.inputs for each in results)
@@ -181,7 +181,7 @@ class _Autoscaling:
         found = view.get(AUTOSCALERS, key.namespace, key.name)
         if found is None or not isinstance(refusal.effect, ChangeScale):
             return NOTHING
-        report = Report(found, now)
+        report = ScalingReport(found, now)
         text = f"the HPA controller was unable to update the target scale: {refusal.message}"
         report.say(ABLE, False, "FailedUpdateScale", text)
         size = refusal.effect.patch["spec"]["replicas"]
@@ -199,7 +199,7 @@ class _Autoscaling:
         return Decision(told.verdict, told.effects, told.again_at, (note,))
 
 
-def _recalled(found: Autoscaler, target: Target, rules: Behavior) -> Memory:
+def _recalled(found: Autoscaler, target: ScaleTarget, rules: Behavior) -> ScalingMemory:
     """One that is new, or has forgotten, begins with the number there is, as if that had been recommended."""
     memory = read_memory(found.metadata.annotations.get(MEMORY, ""))
     now_there = (Recommendation(target.replicas),)
@@ -210,7 +210,7 @@ def _recalled(found: Autoscaler, target: Target, rules: Behavior) -> Memory:
     return memory
 
 
-def _pods_of(view: Reading, target: Target) -> Sequence[Pod]:
+def _pods_of(view: Reading, target: ScaleTarget) -> Sequence[Pod]:
     if target.selector is None:
         return ()
     return view.select(PODS, target.metadata.namespace, target.selector)
@@ -228,7 +228,7 @@ def _others(view: Reading, found: Autoscaler) -> list[str]:
 
 
 def _unselected(
-    found: Autoscaler, target: Target, others: list[str], memory: Memory, report: Report
+    found: Autoscaler, target: ScaleTarget, others: list[str], memory: ScalingMemory, report: ScalingReport
 ) -> _Wanted:
     if others:
         reason = "AmbiguousSelector"
@@ -243,10 +243,12 @@ def _follows_usage(found: Autoscaler) -> bool:
     return any(each.get("type") in ("Resource", "ContainerResource") for each in found.spec.metrics)
 
 
-def _largest(results: Sequence[Measured | Unmeasured], current: int, report: Report) -> Measured | None:
+def _largest(
+    results: Sequence[MeasuredMetric | Unmeasured], current: int, report: ScalingReport
+) -> MeasuredMetric | None:
     """The metric that wants most replicas. None if there is none, or if it would take some away while others are
     not known."""
-    measured = [each for each in results if isinstance(each, Measured)]
+    measured = [each for each in results if isinstance(each, MeasuredMetric)]
     unknown = [each for each in results if isinstance(each, Unmeasured)]
     if measured:
         report.metrics = tuple(each.status for each in measured)
@@ -262,15 +264,15 @@ def _largest(results: Sequence[Measured | Unmeasured], current: int, report: Rep
 
 def _paced(
     found: Autoscaler,
-    target: Target,
+    target: ScaleTarget,
     recommended: int,
     why: str,
-    memory: Memory,
+    memory: ScalingMemory,
     rules: Behavior,
     waiters: Waiters,
     knobs: plane_knobs.Numbers,
     inputs: tuple[Json, ...],
-    report: Report,
+    report: ScalingReport,
     now: float,
 ) -> _Wanted:
     """What remains of a recommendation after all that holds it back."""
@@ -303,10 +305,10 @@ def _paced(
 def _carried_out(
     view: Reading,
     found: Autoscaler,
-    target: Target,
+    target: ScaleTarget,
     wanted: _Wanted,
     rules: Behavior,
-    report: Report,
+    report: ScalingReport,
     nodes: Sequence[Effect],
     again_at: float,
     now: float,
@@ -353,7 +355,7 @@ def _carried_out(
     return Decision(verdict, (*effects, *told.effects, *nodes), again_at, notes, wanted.inputs)
 
 
-def _kept(found: Autoscaler, memory: Memory) -> Effect | None:
+def _kept(found: Autoscaler, memory: ScalingMemory) -> Effect | None:
     known = found.metadata.annotations
     if read_memory(known.get(MEMORY, "")) == memory:
         return None
@@ -368,7 +370,7 @@ def _kept(found: Autoscaler, memory: Memory) -> Effect | None:
     )
 
 
-def _scale(found: Autoscaler, target: Target, replicas: int) -> ChangeScale:
+def _scale(found: Autoscaler, target: ScaleTarget, replicas: int) -> ChangeScale:
     meta, resource = target.metadata, target.resource
     # Which version of the target is scaled is the occasion: after any change of it the question is a new one.
     label = identity(NAME, found.metadata.uid, "scale", f"{meta.uid}@{meta.resource_version}")
@@ -380,7 +382,7 @@ def _scale(found: Autoscaler, target: Target, replicas: int) -> ChangeScale:
 
 
 def _told(
-    found: Autoscaler, report: Report, inputs: tuple[Json, ...], verdict: Verdict, again_at: float
+    found: Autoscaler, report: ScalingReport, inputs: tuple[Json, ...], verdict: Verdict, again_at: float
 ) -> Decision:
     status = ensure_status(NAME, AUTOSCALERS, found, report.status(), always=_ALWAYS)
     return Decision(verdict, (status,) if status is not None else (), again_at, inputs=inputs)

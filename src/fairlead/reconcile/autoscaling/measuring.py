@@ -28,15 +28,21 @@ from fairlead.model.selectors import from_object
 from fairlead.model.views import Pod, TargetReference
 from fairlead.reconcile.autoscaling.pace import Behavior
 from fairlead.reconcile.autoscaling.replicas import (
-    Groups,
-    Value,
+    MeasuredValue,
+    PodGroups,
     group_pods,
     is_near,
     rate_average,
     rate_utilization,
     replicas_of_pods,
 )
-from fairlead.reconcile.autoscaling.targets import CONFIG_MAPS, Target, UnknownTarget, find_object, status_of
+from fairlead.reconcile.autoscaling.targets import (
+    CONFIG_MAPS,
+    ScaleTarget,
+    UnknownTarget,
+    find_object,
+    status_of,
+)
 from fairlead.reconcile.autoscaling.usage import usage_of
 from fairlead.reconcile.ownership import meta_of
 
@@ -47,7 +53,7 @@ RECORDED_MAX = 64
 _MILLION = 10**6
 
 
-class Measured(NamedTuple):
+class MeasuredMetric(NamedTuple):
     """`status` is for currentMetrics, `inputs` for the record, `name` as Kubernetes' messages call the metric."""
 
     replicas: int
@@ -62,20 +68,20 @@ class Unmeasured(NamedTuple):
     inputs: Json
 
 
-class Means(NamedTuple):
+class MeasuringMeans(NamedTuple):
     """What all metrics of an autoscaler are measured with."""
 
     view: Reading
     catalog: Catalog
     namespace: str
-    target: Target
+    target: ScaleTarget
     pods: Sequence[Pod]
     rules: Behavior
     knobs: Numbers
     now: float
 
 
-def measure(metric: Json, means: Means) -> Measured | Unmeasured:
+def measure(metric: Json, means: MeasuringMeans) -> MeasuredMetric | Unmeasured:
     kind = metric.get("type") or ""
     try:
         return _TYPES[kind](metric, means)
@@ -87,17 +93,17 @@ def measure(metric: Json, means: Means) -> Measured | Unmeasured:
 # Resources
 
 
-def _resource(metric: Json, means: Means) -> Measured:
+def _resource(metric: Json, means: MeasuringMeans) -> MeasuredMetric:
     source = metric["resource"]
     return _of_resource(metric, source, "", means)
 
 
-def _container_resource(metric: Json, means: Means) -> Measured:
+def _container_resource(metric: Json, means: MeasuringMeans) -> MeasuredMetric:
     source = metric["containerResource"]
     return _of_resource(metric, source, source["container"], means)
 
 
-def _of_resource(metric: Json, source: Json, container: str, means: Means) -> Measured:
+def _of_resource(metric: Json, source: Json, container: str, means: MeasuringMeans) -> MeasuredMetric:
     resource, target = source["name"], source["target"]
     word = "container resource" if container else "resource"
     values = usage_of(means.view, means.pods, resource, container, means.now)
@@ -130,7 +136,7 @@ def _of_resource(metric: Json, source: Json, container: str, means: Means) -> Me
     if container:
         status["container"] = container
     inputs = _inputs(name, target, told, wanted, groups, values)
-    return Measured(wanted, name, {"type": metric["type"], part: status}, inputs)
+    return MeasuredMetric(wanted, name, {"type": metric["type"], part: status}, inputs)
 
 
 def _requested(pod: Pod, resource: str, container: str) -> int:
@@ -154,14 +160,14 @@ def _requested(pod: Pod, resource: str, container: str) -> int:
 # Metrics that others write
 
 
-def _of_pods(metric: Json, means: Means) -> Measured:
+def _of_pods(metric: Json, means: MeasuringMeans) -> MeasuredMetric:
     source = metric["pods"]
     name, target = source["metric"]["name"], source["target"]
-    values: dict[str, Value] = {}
+    values: dict[str, MeasuredValue] = {}
     for pod in means.pods:
         amount = _written(pod.metadata.annotations, name)
         if amount is not None:
-            values[pod.metadata.name] = Value(amount, means.now)
+            values[pod.metadata.name] = MeasuredValue(amount, means.now)
     groups = _grouped(values, False, means)
     least = from_json(target["averageValue"]).milli()
     wanted, found = replicas_of_pods(
@@ -170,10 +176,10 @@ def _of_pods(metric: Json, means: Means) -> Measured:
     told: Json = {"averageValue": _spelt(found.current)}
     called = f"pods metric {name}"
     status = {"type": "Pods", "pods": {"metric": source["metric"], "current": told}}
-    return Measured(wanted, called, status, _inputs(called, target, told, wanted, groups, values))
+    return MeasuredMetric(wanted, called, status, _inputs(called, target, told, wanted, groups, values))
 
 
-def _of_object(metric: Json, means: Means) -> Measured:
+def _of_object(metric: Json, means: MeasuringMeans) -> MeasuredMetric:
     source = metric["object"]
     name, described = source["metric"]["name"], source["describedObject"]
     reference = msgspec.convert(described, TargetReference)
@@ -195,10 +201,10 @@ def _of_object(metric: Json, means: Means) -> Measured:
         "object": {"metric": source["metric"], "describedObject": described, "current": current},
     }
     inputs: Json = {"metric": called, "target": source["target"], "current": current, "replicas": wanted}
-    return Measured(wanted, called, status, inputs)
+    return MeasuredMetric(wanted, called, status, inputs)
 
 
-def _external(metric: Json, means: Means) -> Measured:
+def _external(metric: Json, means: MeasuringMeans) -> MeasuredMetric:
     source = metric["external"]
     name, selector = source["metric"]["name"], source["metric"].get("selector")
     if means.catalog.of_resource(CONFIG_MAPS.name) is None:
@@ -218,10 +224,10 @@ def _external(metric: Json, means: Means) -> Measured:
     called = f"external metric {name}"
     status = {"type": "External", "external": {"metric": source["metric"], "current": current}}
     inputs: Json = {"metric": called, "target": source["target"], "current": current, "replicas": wanted}
-    return Measured(wanted, called, status, inputs)
+    return MeasuredMetric(wanted, called, status, inputs)
 
 
-def _of_total(amount: int, target: Json, means: Means) -> tuple[int, Json]:
+def _of_total(amount: int, target: Json, means: MeasuringMeans) -> tuple[int, Json]:
     """Of one number for all replicas: against the number that is wanted, or one for each replica."""
     current = means.target.replicas
     if target.get("averageValue") is not None:
@@ -249,7 +255,7 @@ _TYPES = {
 # Details
 
 
-def _grouped(values: Mapping[str, Value], is_cpu: bool, means: Means) -> Groups:
+def _grouped(values: Mapping[str, MeasuredValue], is_cpu: bool, means: MeasuringMeans) -> PodGroups:
     if not means.pods:
         raise ValueError("no pods returned by selector while calculating replica count")
     return group_pods(means.pods, values, is_cpu, means.knobs, means.now)
@@ -275,7 +281,7 @@ def _spelt(milli: int, resource: str = "") -> str:
 
 
 def _inputs(
-    name: str, target: Json, told: Json, wanted: int, groups: Groups, values: Mapping[str, Value]
+    name: str, target: Json, told: Json, wanted: int, groups: PodGroups, values: Mapping[str, MeasuredValue]
 ) -> Json:
     shown = list(groups.ready)[:RECORDED_MAX]
     found: Json = {

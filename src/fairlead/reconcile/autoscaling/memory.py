@@ -37,7 +37,7 @@ class Rescaling(NamedTuple):
     after: int
 
 
-class Memory(NamedTuple):
+class ScalingMemory(NamedTuple):
     """`highest` falls and `lowest` rises from entry to entry; `rescalings` are in order of time."""
 
     highest: tuple[Recommendation, ...] = ()
@@ -51,20 +51,20 @@ class _Text(msgspec.Struct, omit_defaults=True):
     scaled: list[tuple[int, int, int]] = []
 
 
-def read_memory(text: str) -> Memory:
+def read_memory(text: str) -> ScalingMemory:
     """What cannot be read counts as forgotten."""
     try:
         found = msgspec.json.decode(text, type=_Text)
     except msgspec.MsgspecError:
-        return Memory()
-    return Memory(
+        return ScalingMemory()
+    return ScalingMemory(
         tuple(Recommendation(n, _OPEN if until is None else until) for n, until in found.high),
         tuple(Recommendation(n, _OPEN if until is None else until) for n, until in found.low),
         tuple(Rescaling(*each) for each in found.scaled),
     )
 
 
-def write_memory(memory: Memory) -> str:
+def write_memory(memory: ScalingMemory) -> str:
     """Ends are rounded up: a window is never shorter than it should be."""
 
     def runs(given: tuple[Recommendation, ...]) -> list[tuple[int, int | None]]:
@@ -74,7 +74,9 @@ def write_memory(memory: Memory) -> str:
     return codec.encode(_Text(runs(memory.highest), runs(memory.lowest), scaled)).decode()
 
 
-def recommend(memory: Memory, replicas: int, now: float, down_seconds: float, up_seconds: float) -> Memory:
+def recommend(
+    memory: ScalingMemory, replicas: int, now: float, down_seconds: float, up_seconds: float
+) -> ScalingMemory:
     """With this recommendation, made now. Without a window nothing is kept of its direction."""
     highest = _joined(memory.highest, replicas, now, down_seconds, lambda old: old > replicas, max)
     lowest = _joined(memory.lowest, replicas, now, up_seconds, lambda old: old < replicas, min)
@@ -101,22 +103,22 @@ def _joined(
     return (*kept, Recommendation(replicas))
 
 
-def highest_since(memory: Memory, since: float, otherwise: int) -> int:
+def highest_since(memory: ScalingMemory, since: float, otherwise: int) -> int:
     return max((each.replicas for each in memory.highest if each.until > since), default=otherwise)
 
 
-def lowest_since(memory: Memory, since: float, otherwise: int) -> int:
+def lowest_since(memory: ScalingMemory, since: float, otherwise: int) -> int:
     return min((each.replicas for each in memory.lowest if each.until > since), default=otherwise)
 
 
-def carried_out(memory: Memory, replicas: int) -> Memory:
+def carried_out(memory: ScalingMemory, replicas: int) -> ScalingMemory:
     """Without a last change that was not made: the target has the number that it should have left."""
     if memory.rescalings and memory.rescalings[-1].before == replicas:
         return memory._replace(rescalings=memory.rescalings[:-1])
     return memory
 
 
-def remember_rescaling(memory: Memory, rescaling: Rescaling, period_seconds: float) -> Memory:
+def remember_rescaling(memory: ScalingMemory, rescaling: Rescaling, period_seconds: float) -> ScalingMemory:
     """With this change, without those that no policy looks back to."""
     since = rescaling.at - period_seconds
     kept = [each for each in memory.rescalings if each.at > since]

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from fairlead.core.quantity import NANO, from_json
 from fairlead.model.kind import Json
 from fairlead.model.policy.plane_knobs import Numbers
-from fairlead.reconcile.autoscaling.memory import Memory, Rescaling, highest_since, lowest_since
+from fairlead.reconcile.autoscaling.memory import Rescaling, ScalingMemory, highest_since, lowest_since
 
 _UP: Json = {
     "stabilizationWindowSeconds": 0,
@@ -29,24 +29,24 @@ _DOWN: Json = {
 }
 
 
-class Policy(NamedTuple):
+class ScalingPolicy(NamedTuple):
     type: str
     value: int
     period_seconds: int
 
 
-class Rules(NamedTuple):
+class PaceRules(NamedTuple):
     """Of one direction."""
 
     window_seconds: float
     select: str
-    policies: tuple[Policy, ...]
+    policies: tuple[ScalingPolicy, ...]
     tolerance: float
 
 
 class Behavior(NamedTuple):
-    up: Rules
-    down: Rules
+    up: PaceRules
+    down: PaceRules
 
     bound_seconds: float = 0.0  # the window of the bound on amplification (`blocked.py`)
 
@@ -74,19 +74,19 @@ def behavior_of(given: Json, knobs: Numbers) -> Behavior:
     )
 
 
-def _rules(given: Json, default: Json, window: float, tolerance: float) -> Rules:
+def _rules(given: Json, default: Json, window: float, tolerance: float) -> PaceRules:
     told = given.get("stabilizationWindowSeconds")
     own = given.get("tolerance")
     policies = given.get("policies") or default["policies"]
-    return Rules(
+    return PaceRules(
         float(told) if told is not None else window,
         given.get("selectPolicy") or default["selectPolicy"],
-        tuple(Policy(each["type"], each["value"], each["periodSeconds"]) for each in policies),
+        tuple(ScalingPolicy(each["type"], each["value"], each["periodSeconds"]) for each in policies),
         from_json(own).nano / NANO if own is not None else tolerance,
     )
 
 
-def stabilized(current: int, recommended: int, memory: Memory, rules: Behavior, now: float) -> Paced:
+def stabilized(current: int, recommended: int, memory: ScalingMemory, rules: Behavior, now: float) -> Paced:
     """Up by no more than the lowest recommendation of its window, down to no less than the highest of its own."""
     up = min(recommended, lowest_since(memory, now - rules.up.window_seconds, recommended))
     down = max(recommended, highest_since(memory, now - rules.down.window_seconds, recommended))
@@ -107,7 +107,7 @@ def stabilized(current: int, recommended: int, memory: Memory, rules: Behavior, 
 
 
 def limited(
-    current: int, wanted: int, least: int, most: int, memory: Memory, rules: Behavior, now: float
+    current: int, wanted: int, least: int, most: int, memory: ScalingMemory, rules: Behavior, now: float
 ) -> Paced:
     """Within the bounds of the spec, and no faster than its policies allow."""
     if wanted > current:
@@ -131,7 +131,7 @@ _LIMITED = {
 }
 
 
-def _fastest_up(current: int, made: Iterable[Rescaling], rules: Rules, now: float) -> int:
+def _fastest_up(current: int, made: Iterable[Rescaling], rules: PaceRules, now: float) -> int:
     proposed = [
         start + value if kind == "Pods" else -(-start * (100 + value) // 100)
         for start, kind, value in _allowances(current, made, rules, now)
@@ -139,7 +139,7 @@ def _fastest_up(current: int, made: Iterable[Rescaling], rules: Rules, now: floa
     return (min if rules.select == "Min" else max)(proposed, default=current)
 
 
-def _fastest_down(current: int, made: Iterable[Rescaling], rules: Rules, now: float) -> int:
+def _fastest_down(current: int, made: Iterable[Rescaling], rules: PaceRules, now: float) -> int:
     proposed = [
         start - value if kind == "Pods" else start * (100 - min(100, value)) // 100
         for start, kind, value in _allowances(current, made, rules, now)
@@ -148,7 +148,7 @@ def _fastest_down(current: int, made: Iterable[Rescaling], rules: Rules, now: fl
 
 
 def _allowances(
-    current: int, made: Iterable[Rescaling], rules: Rules, now: float
+    current: int, made: Iterable[Rescaling], rules: PaceRules, now: float
 ) -> list[tuple[int, str, int]]:
     """Of each policy: replicas at the start of its period, and by what type and value they may change."""
     if rules.select == "Disabled":

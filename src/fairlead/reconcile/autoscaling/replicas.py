@@ -19,7 +19,7 @@ from fairlead.model.views import Condition, Pod
 from fairlead.reconcile.autoscaling.pace import Behavior
 
 
-class Value(NamedTuple):
+class MeasuredValue(NamedTuple):
     """Of one pod: in thousandths, over `window` seconds that ended at `at`."""
 
     milli: int
@@ -27,7 +27,7 @@ class Value(NamedTuple):
     window: float = 0.0
 
 
-class Groups(NamedTuple):
+class PodGroups(NamedTuple):
     """Names of pods: those that count, those that are not ready, those not measured, those that are over."""
 
     ready: tuple[str, ...]
@@ -47,8 +47,8 @@ Rating = Callable[[Mapping[str, int]], Ratio]
 
 
 def group_pods(
-    pods: Sequence[Pod], values: Mapping[str, Value], is_cpu: bool, knobs: Numbers, now: float
-) -> Groups:
+    pods: Sequence[Pod], values: Mapping[str, MeasuredValue], is_cpu: bool, knobs: Numbers, now: float
+) -> PodGroups:
     ready, unready, missing, ignored = [], [], [], []
     for pod in pods:
         name = pod.metadata.name
@@ -62,10 +62,10 @@ def group_pods(
             unready.append(name)
         else:
             ready.append(name)
-    return Groups(tuple(ready), tuple(unready), tuple(missing), tuple(ignored))
+    return PodGroups(tuple(ready), tuple(unready), tuple(missing), tuple(ignored))
 
 
-def _is_starting(pod: Pod, value: Value, knobs: Numbers, now: float) -> bool:
+def _is_starting(pod: Pod, value: MeasuredValue, knobs: Numbers, now: float) -> bool:
     """Whether the CPU it uses is that of its start."""
     condition = _readiness(pod)
     if condition is None or not pod.status.start_time:
@@ -83,8 +83,8 @@ def _readiness(pod: Pod) -> Condition | None:
 
 def replicas_of_pods(
     current: int,
-    groups: Groups,
-    values: Mapping[str, Value],
+    groups: PodGroups,
+    values: Mapping[str, MeasuredValue],
     rate: Rating,
     fallback: Callable[[str], int],
     rules: Behavior,

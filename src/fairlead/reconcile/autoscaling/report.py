@@ -10,7 +10,7 @@ from fairlead.model.views import Autoscaler, AutoscalerStatus, Condition
 ABLE, ACTIVE, LIMITED = "AbleToScale", "ScalingActive", "ScalingLimited"
 
 
-class Report:
+class ScalingReport:
     """What one look at an autoscaler found; begins with what its status says already."""
 
     def __init__(self, found: Autoscaler, now: float) -> None:

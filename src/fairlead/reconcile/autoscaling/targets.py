@@ -49,7 +49,7 @@ class UnknownTarget(Exception):
     """The text says why it cannot be scaled, or read."""
 
 
-class Target(NamedTuple):
+class ScaleTarget(NamedTuple):
     """`selector` is None where the scale names none, `text` as the scale subresource spells it."""
 
     resource: Resource[Any]
@@ -88,11 +88,11 @@ def find_object(
     return resource, found
 
 
-def find_target(view: Reading, catalog: Catalog, reference: TargetReference, namespace: str) -> Target:
+def find_target(view: Reading, catalog: Catalog, reference: TargetReference, namespace: str) -> ScaleTarget:
     resource, found = find_object(view, catalog, reference, namespace)
     if isinstance(found, Deployment | ReplicaSet | StatefulSet):
         selector = from_object(found.spec.selector)
-        return Target(
+        return ScaleTarget(
             resource, found.metadata, found.spec.replicas, found.status.replicas, selector, str(selector),
             found.status.conditions,
         )  # fmt: skip
@@ -126,7 +126,7 @@ def _is_meant(kind: Kind, reference: TargetReference, group: str) -> bool:
     return bool(kind.definition) and kind.namespaced and (kind.kind, kind.group) == (reference.kind, group)
 
 
-def _custom(view: Reading, resource: Resource[Any], found: Stored) -> Target:
+def _custom(view: Reading, resource: Resource[Any], found: Stored) -> ScaleTarget:
     obj: Json = codec.decode(found.data)
     version = str(obj.get("apiVersion") or "").rpartition("/")[2]
     paths = _scale_paths(view, resource.name, version)
@@ -137,7 +137,7 @@ def _custom(view: Reading, resource: Resource[Any], found: Stored) -> Target:
         selector = parse_labels(text) if isinstance(text, str) and text else None
     except BadRequest:
         selector = None
-    return Target(
+    return ScaleTarget(
         resource,
         found.metadata,
         _whole(_at(obj, paths["specReplicasPath"])),

@@ -17,7 +17,7 @@ from fairlead.decision.ensure import ensure_fields
 from fairlead.model.marks import DRIVER, HOLLOW_LOAD, HOLLOW_USAGE, NODE_LEASES, USAGE, USAGE_WANTED_UNTIL
 from fairlead.model.views import LEASES, NODES, Node, Pod
 from fairlead.port.usage import Amount, ToldUsage, read_usage
-from fairlead.reconcile.autoscaling.replicas import Value
+from fairlead.reconcile.autoscaling.replicas import MeasuredValue
 
 #: bound: plane | what a node told of its pods counts for | they count as not measured
 USAGE_FRESH_SECONDS = 60.0
@@ -31,10 +31,10 @@ _CPU, _MEMORY = "cpu", "memory"
 
 def usage_of(
     view: Reading, pods: Sequence[Pod], resource: str, container: str, now: float
-) -> dict[str, Value]:
+) -> dict[str, MeasuredValue]:
     """By name of the pod. `container`: only that one; "": all of them together."""
     told: dict[str, ToldUsage | None] = {}
-    found: dict[str, Value] = {}
+    found: dict[str, MeasuredValue] = {}
     for pod in pods:
         node = pod.spec.node_name
         if not node or pod.finished:
@@ -80,14 +80,16 @@ def _told_by(view: Reading, node: str) -> ToldUsage | None:
     return read_usage(text) if text else None
 
 
-def _measured(told: ToldUsage | None, pod: Pod, resource: str, container: str, now: float) -> Value | None:
+def _measured(
+    told: ToldUsage | None, pod: Pod, resource: str, container: str, now: float
+) -> MeasuredValue | None:
     if told is None or not now - USAGE_FRESH_SECONDS <= told.at <= now + USAGE_FRESH_SECONDS:
         return None
     used = told.pods.get(pod.metadata.uid)
     if used is None or (container and container not in used):
         return None
     amounts = [used[container]] if container else list(used.values())
-    return Value(sum(_milli(each, resource) for each in amounts), told.at, told.window)
+    return MeasuredValue(sum(_milli(each, resource) for each in amounts), told.at, told.window)
 
 
 def _milli(amount: Amount, resource: str) -> int:
@@ -98,13 +100,13 @@ def _is_real(node: Node | None) -> bool:
     return node is not None and node.metadata.labels.get(DRIVER) == "process"
 
 
-def _scripted(pod: Pod, pods: Sequence[Pod], resource: str, now: float) -> Value | None:
+def _scripted(pod: Pod, pods: Sequence[Pod], resource: str, now: float) -> MeasuredValue | None:
     """What a pod on a hollow node is said to use: an amount of its own, or its share of a load that all ready pods of
     the same script carry together."""
     annotations = pod.metadata.annotations
     own = _amounts(annotations.get(HOLLOW_USAGE)).get(resource)
     if own is not None:
-        return Value(own, now, _HOLLOW_WINDOW_SECONDS)
+        return MeasuredValue(own, now, _HOLLOW_WINDOW_SECONDS)
     script = annotations.get(HOLLOW_LOAD)
     load = _amounts(script).get(resource)
     if load is None:
@@ -113,7 +115,7 @@ def _scripted(pod: Pod, pods: Sequence[Pod], resource: str, now: float) -> Value
         each.ready and each.live and each.metadata.annotations.get(HOLLOW_LOAD) == script for each in pods
     )
     share = load // bearers if pod.ready and pod.live else 0
-    return Value(share, now, _HOLLOW_WINDOW_SECONDS)
+    return MeasuredValue(share, now, _HOLLOW_WINDOW_SECONDS)
 
 
 def _amounts(text: str | None) -> Mapping[str, int]:

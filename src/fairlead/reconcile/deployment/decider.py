@@ -58,7 +58,7 @@ from fairlead.reconcile.deployment.status import (
     is_complete,
     wanted_status,
 )
-from fairlead.reconcile.deployment.steps import NAME, Scene, next_step, scalings
+from fairlead.reconcile.deployment.steps import NAME, RolloutScene, next_step, scalings
 from fairlead.reconcile.nodes.pod_marks import is_lost
 from fairlead.reconcile.nodes.reach import LOOK_AGAIN_SECONDS
 from fairlead.reconcile.overrides.heeding import heeding, held_deployment, with_held
@@ -92,7 +92,7 @@ def _decide(view: Reading, key: Key, now: float) -> Decision:
         return Decision(Waiting("ClaimingReplicaSets"), claimed.effects[:EFFECTS_MAX])
     new, olds = split_sets(found, claimed.mine)
     bounds = limits(found)
-    scene = Scene(view, found, new, olds, without_surge(found, bounds, new))
+    scene = RolloutScene(view, found, new, olds, without_surge(found, bounds, new))
     status = wanted_status(
         found,
         new,
@@ -151,7 +151,7 @@ def _surge_refused(found: Deployment) -> EventNote:
     return EventNote(regarding_of(DEPLOYMENTS, found.metadata), WARNING, "SurgeRefused", told, 0)
 
 
-def _verdict(scene: Scene, status: DeploymentStatus, held: str) -> Verdict:
+def _verdict(scene: RolloutScene, status: DeploymentStatus, held: str) -> Verdict:
     if scene.deployment.metadata.deletion_timestamp:
         return Waiting("Deleting")
     if held:

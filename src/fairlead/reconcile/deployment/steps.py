@@ -54,7 +54,7 @@ from fairlead.reconcile.deployment.status import is_complete
 NAME = "deployment"
 
 
-class Scene(NamedTuple):
+class RolloutScene(NamedTuple):
     """What a turn looks at."""
 
     view: Reading
@@ -72,7 +72,7 @@ class Scene(NamedTuple):
         return [*self.olds, self.new] if self.new is not None else self.olds
 
 
-def next_step(scene: Scene, status: DeploymentStatus) -> tuple[str, Sequence[Effect], bool]:
+def next_step(scene: RolloutScene, status: DeploymentStatus) -> tuple[str, Sequence[Effect], bool]:
     """(reason, effects) of the first thing that is to be done; nothing if all is as it should be for now. And whether
     pods out of reach are waited for."""
     spec, new = scene.deployment.spec, scene.new
@@ -96,7 +96,7 @@ def next_step(scene: Scene, status: DeploymentStatus) -> tuple[str, Sequence[Eff
     return reason, effects, waits
 
 
-def _scaled(scene: Scene, *, rolling: bool) -> tuple[Sequence[Effect], bool]:
+def _scaled(scene: RolloutScene, *, rolling: bool) -> tuple[Sequence[Effect], bool]:
     new, olds, bounds = scene.new, scene.olds, scene.bounds
     sizes, waits = hold_back(
         scene.view,
@@ -108,7 +108,7 @@ def _scaled(scene: Scene, *, rolling: bool) -> tuple[Sequence[Effect], bool]:
     return _sized(scene, sizes), waits
 
 
-def _rolled(scene: Scene) -> tuple[Sequence[Effect], bool]:
+def _rolled(scene: RolloutScene) -> tuple[Sequence[Effect], bool]:
     new, olds, bounds = scene.new, scene.olds, scene.bounds
     if new is None:
         return _created(scene, first_size(olds, bounds)), False
@@ -116,7 +116,7 @@ def _rolled(scene: Scene) -> tuple[Sequence[Effect], bool]:
     return _sized(scene, sizes), waits
 
 
-def _recreated(scene: Scene) -> Sequence[Effect]:
+def _recreated(scene: RolloutScene) -> Sequence[Effect]:
     """Old pods are gone, not only on their way, before the first new one is made."""
     down = _sized(scene, empty_sets(scene.olds))
     if down or any(_has_pods(scene.view, old) for old in scene.olds):
@@ -130,7 +130,7 @@ def _has_pods(view: Reading, found: ReplicaSet) -> bool:
     return found.status.replicas > 0 or any(not pod.finished for pod in view.owned(PODS, found.metadata.uid))
 
 
-def _created(scene: Scene, replicas: int) -> Sequence[Effect]:
+def _created(scene: RolloutScene, replicas: int) -> Sequence[Effect]:
     deployment, meta = scene.deployment, scene.deployment.metadata
     name, label = new_name(deployment)
     there = scene.view.get(REPLICASETS, meta.namespace, name)
@@ -141,7 +141,7 @@ def _created(scene: Scene, replicas: int) -> Sequence[Effect]:
     return (create,) if create is not None else ()
 
 
-def _collided(scene: Scene, there: ReplicaSet) -> Sequence[Effect]:
+def _collided(scene: RolloutScene, there: ReplicaSet) -> Sequence[Effect]:
     """Another object has the name that follows from the template: count one up and get another name. If it is our
     own on its way out, wait for it."""
     deployment = scene.deployment
@@ -152,7 +152,7 @@ def _collided(scene: Scene, there: ReplicaSet) -> Sequence[Effect]:
     return (report,) if report is not None else ()
 
 
-def _numbered(scene: Scene, new: ReplicaSet) -> Sequence[Effect]:
+def _numbered(scene: RolloutScene, new: ReplicaSet) -> Sequence[Effect]:
     """The revision on the new set, then the same on the Deployment."""
     meta = scene.deployment.metadata
     wanted = annotations_of_new(scene.deployment, new, scene.olds)
@@ -190,7 +190,7 @@ def _one_per_object(changes: Iterable[Change]) -> Sequence[Effect]:
     return tuple(first.values())
 
 
-def _sized(scene: Scene, sizes: Sizes) -> Sequence[Effect]:
+def _sized(scene: RolloutScene, sizes: Sizes) -> Sequence[Effect]:
     noted = sizes_noted(scene.bounds)
     changes = []
     for found in scene.sets:
@@ -206,7 +206,7 @@ def _sized(scene: Scene, sizes: Sizes) -> Sequence[Effect]:
     return changes
 
 
-def scalings(scene: Scene, effects: Sequence[Effect]) -> tuple[EventNote, ...]:
+def scalings(scene: RolloutScene, effects: Sequence[Effect]) -> tuple[EventNote, ...]:
     """One for each set that gets another size by these effects, be it new."""
     sizes = {found.metadata.name: found.spec.replicas for found in scene.sets}
     notes = []
@@ -223,7 +223,7 @@ def scalings(scene: Scene, effects: Sequence[Effect]) -> tuple[EventNote, ...]:
     return tuple(notes)
 
 
-def _forgotten(scene: Scene) -> Sequence[Effect]:
+def _forgotten(scene: RolloutScene) -> Sequence[Effect]:
     meta = scene.deployment.metadata
     premises = (premise_of(DEPLOYMENTS, meta),)
     deletes = (

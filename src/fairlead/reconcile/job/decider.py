@@ -59,7 +59,7 @@ from fairlead.reconcile.job.pods import (
     slots,
 )
 from fairlead.reconcile.job.status import (
-    Account,
+    JobAccount,
     account_of,
     choose_releasable,
     deadline_of,
@@ -155,7 +155,7 @@ def _running(view: Reading, job: Job, pods: Sequence[Pod], now: float) -> Decisi
 
 
 def _staffed(
-    view: Reading, job: Job, pods: Sequence[Pod], crew: Crew, account: Account, now: float
+    view: Reading, job: Job, pods: Sequence[Pod], crew: Crew, account: JobAccount, now: float
 ) -> Decision:
     """As many pods at work as the Job wants now."""
     wanted = _wanted(job, account, crew)
@@ -198,7 +198,7 @@ def _notes(job: Job, effects: Sequence[Effect]) -> tuple[EventNote, ...]:
 
 
 def _slots(
-    view: Reading, job: Job, account: Account, pods: Sequence[Pod], busy: Sequence[Pod], now: float
+    view: Reading, job: Job, account: JobAccount, pods: Sequence[Pod], busy: Sequence[Pod], now: float
 ) -> tuple[Iterable[Slot], float]:
     """Pods that may be made now, and when there may be more because a failure will be long enough ago."""
     namespace = job.metadata.namespace
@@ -222,7 +222,7 @@ def _slots(
     return slots(job, is_taken, account.successes + account.failures), 0.0
 
 
-def _wanted(job: Job, account: Account, crew: Crew) -> int:
+def _wanted(job: Job, account: JobAccount, crew: Crew) -> int:
     spec = job.spec
     if spec.suspend:
         return 0

@@ -31,7 +31,7 @@ UNCOUNTED_MAX = 500
 ANNOUNCED = {"FailureTarget": "Failed", "SuccessCriteriaMet": "Complete"}
 
 
-class Account(NamedTuple):
+class JobAccount(NamedTuple):
     succeeded: int  # counted for good
     failed: int
     pending_succeeded: tuple[str, ...]  # uids on their way into the counter
@@ -56,7 +56,7 @@ class JobEnding(NamedTuple):
     message: str
 
 
-def account_of(job: Job, pods: Sequence[Pod], crew: Crew) -> Account:
+def account_of(job: Job, pods: Sequence[Pod], crew: Crew) -> JobAccount:
     status = job.status
     listed = status.uncounted_terminated_pods
     listed_good, listed_bad = listed.get("succeeded") or (), listed.get("failed") or ()
@@ -78,7 +78,7 @@ def account_of(job: Job, pods: Sequence[Pod], crew: Crew) -> Account:
     good = good[:UNCOUNTED_MAX]
     bad = bad[: UNCOUNTED_MAX - len(good)]
     hopeless = _hopeless(job, crew, completed) if is_per_index(job) else frozenset[int]()
-    return Account(
+    return JobAccount(
         succeeded=succeeded,
         failed=failed,
         pending_succeeded=tuple(good),
@@ -123,7 +123,7 @@ def finished_condition(job: Job) -> Condition | None:
     return is_true(job, "Complete") or is_true(job, "Failed")
 
 
-def ending_of(job: Job, account: Account, crew: Crew, now: float) -> JobEnding | None:
+def ending_of(job: Job, account: JobAccount, crew: Crew, now: float) -> JobEnding | None:
     """Whether the Job is over; once announced, an ending stays."""
     ending = _announced(job) or _failing(job, account, crew, now)
     if ending is not None:
@@ -146,7 +146,7 @@ def _announced(job: Job) -> JobEnding | None:
     return None
 
 
-def _failing(job: Job, account: Account, crew: Crew, now: float) -> JobEnding | None:
+def _failing(job: Job, account: JobAccount, crew: Crew, now: float) -> JobEnding | None:
     spec, said = job.spec, "FailureTarget"
     for pod in crew.failed:
         judgement = judge_failure(job, pod)
@@ -174,7 +174,7 @@ def deadline_of(job: Job) -> float:
     return parse_time(started) + spec.active_deadline_seconds
 
 
-def _is_complete(job: Job, account: Account, crew: Crew) -> bool:
+def _is_complete(job: Job, account: JobAccount, crew: Crew) -> bool:
     if job.spec.completions is None:
         # A work queue: one that succeeded says that the work is done; the others are let finish.
         return account.successes > 0 and not crew.active
@@ -192,7 +192,9 @@ def _restarted_too_often(job: Job, active: Iterable[Pod]) -> bool:
     return restarts > 0 and restarts >= job.spec.backoff_limit
 
 
-def wanted_status(job: Job, account: Account, crew: Crew, ending: JobEnding | None, now: float) -> JobStatus:
+def wanted_status(
+    job: Job, account: JobAccount, crew: Crew, ending: JobEnding | None, now: float
+) -> JobStatus:
     """The status that should be stored, complete."""
     status, at = job.status, timestamp(now)
     conditions, started = (

@@ -14,7 +14,7 @@ from fairlead.model.catalog import Catalog
 from fairlead.model.cel.errors import EvaluationError
 from fairlead.model.cel.library.standard import timestamp_of
 from fairlead.model.cel.program import Budget, Program
-from fairlead.model.runbooks.procedure import Condition, Procedure, Read, Step
+from fairlead.model.runbooks.procedure import CheckedCondition, Procedure, Read, RunbookStep
 from fairlead.model.runbooks.running import answered, facts_of, places_of, where_of
 from fairlead.model.runbooks.sight import VIEWS, seen
 from fairlead.model.runbooks.values import read_values
@@ -29,7 +29,7 @@ READ_OBJECTS_MAX = 2000
 T = TypeVar("T", bound=View)
 
 
-class Objects(Protocol):
+class ObjectReader(Protocol):
     """What a run reads: the view of a plane (`decision/contract.py`), or for a dry run the API itself."""
 
     def get(self, resource: Resource[T], namespace: str, name: str) -> T | None: ...
@@ -60,7 +60,7 @@ class Judged(NamedTuple):
 class Scene:
     def __init__(
         self,
-        view: Objects,
+        view: ObjectReader,
         run: RunbookRun,
         procedure: Procedure,
         resources: Mapping[str, Resource[View]],
@@ -124,7 +124,7 @@ class Scene:
             )
         return [seen(each) for each in several]
 
-    def unmet(self, conditions: Iterable[Condition]) -> Judged:
+    def unmet(self, conditions: Iterable[CheckedCondition]) -> Judged:
         """The first that does not hold."""
         for each in conditions:
             try:
@@ -134,7 +134,7 @@ class Scene:
                 return Judged(each.name, f"{each.program.text.strip()} has no value: {error}")
         return Judged()
 
-    def met(self, conditions: Iterable[Condition]) -> Judged:
+    def met(self, conditions: Iterable[CheckedCondition]) -> Judged:
         """The first that holds. One without a value counts: a rule that cannot be judged protects nobody."""
         for each in conditions:
             try:
@@ -148,7 +148,7 @@ class Scene:
         return next((each for each in self.run.status.steps if each.name == step), None)
 
     @property
-    def current(self) -> tuple[Step, StepRecord] | None:
+    def current(self) -> tuple[RunbookStep, StepRecord] | None:
         """The step that was begun last."""
         if not self.run.status.steps:
             return None

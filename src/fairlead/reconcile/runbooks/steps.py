@@ -29,7 +29,7 @@ from fairlead.model.kinds.runbook import ASKING
 from fairlead.model.kinds.runbook import RUNNING as RUN_RUNNING
 from fairlead.model.runbooks.filling import UnfilledError, fill_in, fill_text
 from fairlead.model.runbooks.objects import name_for
-from fairlead.model.runbooks.procedure import Step
+from fairlead.model.runbooks.procedure import RunbookStep
 from fairlead.model.views import Resource, View
 from fairlead.model.views.runbooks import RUNBOOK_RUNS, StepRecord
 from fairlead.reconcile.ownership import is_deleting, meta_of, uid_of
@@ -51,7 +51,7 @@ from fairlead.reconcile.runbooks.scene import Scene
 RUN_LABEL = "fairlead.dev/runbook-run"
 
 
-def begin(scene: Scene, step: Step) -> Decision:
+def begin(scene: Scene, step: RunbookStep) -> Decision:
     """The record of a step, before anything is done."""
     run, now = scene.run, scene.now
     record = StepRecord(step.name, RUNNING, timestamp(now))
@@ -77,7 +77,7 @@ def begin(scene: Scene, step: Step) -> Decision:
     return report(run, status, again_at=now)
 
 
-def carry_out(scene: Scene, step: Step, record: StepRecord) -> Decision:
+def carry_out(scene: Scene, step: RunbookStep, record: StepRecord) -> Decision:
     """What a step that is under way does now."""
     deadline = parse_time(record.started_at) + step.timeout_seconds
     if scene.now >= deadline:
@@ -89,7 +89,7 @@ def carry_out(scene: Scene, step: Step, record: StepRecord) -> Decision:
         return begin_abort(scene, "StepImpossible", f"{step.name}: {error}")
 
 
-def _do(scene: Scene, step: Step, record: StepRecord, deadline: float) -> Decision:
+def _do(scene: Scene, step: RunbookStep, record: StepRecord, deadline: float) -> Decision:
     match step.action:
         case "create":
             return _create(scene, step, deadline)
@@ -111,11 +111,11 @@ def _done(scene: Scene, record: StepRecord, message: str, by: str = "") -> Decis
     return report(scene.run, status, again_at=scene.now)
 
 
-def _acting(step: Step, effect: Effect, deadline: float) -> Decision:
+def _acting(step: RunbookStep, effect: Effect, deadline: float) -> Decision:
     return Decision(Waiting("StepUnderWay", f"{step.name} is being done"), (effect,), deadline)
 
 
-def rendered(scene: Scene, step: Step) -> Json:
+def rendered(scene: Scene, step: RunbookStep) -> Json:
     """The object that a step creates."""
     assert step.kind is not None
     meta = scene.run.metadata
@@ -135,7 +135,7 @@ def rendered(scene: Scene, step: Step) -> Json:
     }
 
 
-def _create(scene: Scene, step: Step, deadline: float) -> Decision:
+def _create(scene: Scene, step: RunbookStep, deadline: float) -> Decision:
     assert step.kind is not None
     resource, body = scene.resources[step.kind.resource], rendered(scene, step)
     metadata = body["metadata"]
@@ -178,7 +178,7 @@ def deletion(scene: Scene, record: StepRecord, intent: str) -> Effect | None:
     return delete_object(label, resource, meta_of(there), premises=premises)
 
 
-def _delete(scene: Scene, step: Step, record: StepRecord, deadline: float) -> Decision:
+def _delete(scene: Scene, step: RunbookStep, record: StepRecord, deadline: float) -> Decision:
     creator = scene.record(step.given["step"])
     effect = deletion(scene, creator, f"delete-{step.name}") if creator is not None else None
     if effect is None:
@@ -186,7 +186,7 @@ def _delete(scene: Scene, step: Step, record: StepRecord, deadline: float) -> De
     return _acting(step, effect, deadline)
 
 
-def _wait(scene: Scene, step: Step, record: StepRecord, deadline: float) -> Decision:
+def _wait(scene: Scene, step: RunbookStep, record: StepRecord, deadline: float) -> Decision:
     assert step.until is not None
     try:
         if scene.holds(step.until):
@@ -199,7 +199,7 @@ def _wait(scene: Scene, step: Step, record: StepRecord, deadline: float) -> Deci
     return report(scene.run, status, Waiting("ConditionNotMet", told), again_at)
 
 
-def _ask(scene: Scene, step: Step, record: StepRecord, deadline: float) -> Decision:
+def _ask(scene: Scene, step: RunbookStep, record: StepRecord, deadline: float) -> Decision:
     answer = next((each for each in scene.run.spec.answers if each.step == step.name), None)
     if answer is not None:
         told = ", ".join(f"{name}={value}" for name, value in sorted(answer.values.items()))
@@ -208,7 +208,7 @@ def _ask(scene: Scene, step: Step, record: StepRecord, deadline: float) -> Decis
     return Decision(Waiting("Asked", scene.run.status.message), again_at=again_at)
 
 
-def _call(scene: Scene, step: Step, record: StepRecord, deadline: float) -> Decision:
+def _call(scene: Scene, step: RunbookStep, record: StepRecord, deadline: float) -> Decision:
     effect = verbs.carry_out(scene, step, record.before)
     if effect is None:
         return _done(scene, record, "it was so already")

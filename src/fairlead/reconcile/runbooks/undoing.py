@@ -13,7 +13,7 @@ from fairlead.core.times import parse_time
 from fairlead.decision.contract import Decision, Waiting
 from fairlead.decision.effects import Effect
 from fairlead.model.kinds.runbook import ABORTED
-from fairlead.model.runbooks.procedure import VERBS, Step
+from fairlead.model.runbooks.procedure import VERBS, RunbookStep
 from fairlead.model.views.runbooks import StepRecord
 from fairlead.reconcile.runbooks import verbs
 from fairlead.reconcile.runbooks.reporting import (
@@ -64,7 +64,7 @@ def is_overdue(scene: Scene) -> bool:
     return scene.now >= _deadline(scene)
 
 
-def _begin(scene: Scene, step: Step, record: StepRecord) -> Decision:
+def _begin(scene: Scene, step: RunbookStep, record: StepRecord) -> Decision:
     if step.action == "verb" and VERBS[step.given["verb"]].undone_by:
         return leave(scene, record, VERBS[step.given["verb"]].undone_by)
     if step.action == "verb" and record.made is None:
@@ -74,7 +74,7 @@ def _begin(scene: Scene, step: Step, record: StepRecord) -> Decision:
     return _record(scene, structs.replace(record, state=UNDOING))
 
 
-def _undoing(scene: Scene, step: Step, record: StepRecord) -> Effect | None:
+def _undoing(scene: Scene, step: RunbookStep, record: StepRecord) -> Effect | None:
     if step.action == "create":
         return deletion(scene, record, f"undo-{step.name}")
     return verbs.undo(scene, step, record.before)

@@ -12,7 +12,7 @@ from fairlead.core import codec
 from fairlead.decision.effects import Change, Effect, delete_object, identity, plural_of, premise_of
 from fairlead.model.kind import Json
 from fairlead.model.runbooks.filling import fill_in, fill_text
-from fairlead.model.runbooks.procedure import VERBS, Step
+from fairlead.model.runbooks.procedure import VERBS, RunbookStep
 from fairlead.model.runbooks.sight import seen
 from fairlead.model.views import PODS, REPLICASETS, Deployment, View
 from fairlead.model.views.runbooks import RUNBOOK_RUNS
@@ -34,13 +34,13 @@ class Impossible(Exception):
     """The verb cannot be carried out; the text says why."""
 
 
-class Target(NamedTuple):
+class VerbTarget(NamedTuple):
     namespace: str
     name: str
     found: View
 
 
-def target_of(scene: Scene, step: Step) -> Target:
+def target_of(scene: Scene, step: RunbookStep) -> VerbTarget:
     assert step.kind is not None
     namespace = ""
     if step.kind.namespaced:
@@ -50,10 +50,10 @@ def target_of(scene: Scene, step: Step) -> Target:
     found = scene.view.get(scene.resources[step.kind.resource], namespace, name)
     if found is None:
         raise Impossible(f"there is no {step.kind.singular_name} {name}")
-    return Target(namespace, name, found)
+    return VerbTarget(namespace, name, found)
 
 
-def value_before(scene: Scene, step: Step) -> str:
+def value_before(scene: Scene, step: RunbookStep) -> str:
     """What the verb will change, as it is: kept in the run's record before anything is done."""
     target, verb = target_of(scene, step), step.given["verb"]
     if verb == "evict":
@@ -63,7 +63,7 @@ def value_before(scene: Scene, step: Step) -> str:
     return _text(_current(target.found, _field(step)))
 
 
-def carry_out(scene: Scene, step: Step, before: str) -> Effect | None:
+def carry_out(scene: Scene, step: RunbookStep, before: str) -> Effect | None:
     """The effect; None if everything is as it should be already."""
     target, verb = target_of(scene, step), step.given["verb"]
     if verb == "evict":
@@ -75,7 +75,7 @@ def carry_out(scene: Scene, step: Step, before: str) -> Effect | None:
     return _set(scene, step, target, _field(step), _wanted(scene, step), "do")
 
 
-def undo(scene: Scene, step: Step, before: str) -> Effect | None:
+def undo(scene: Scene, step: RunbookStep, before: str) -> Effect | None:
     """The effect that puts back what was before; None if there is nothing to put back, or it is not ours any more."""
     if VERBS[step.given["verb"]].undone_by:
         return None
@@ -89,7 +89,7 @@ def undo(scene: Scene, step: Step, before: str) -> Effect | None:
     return _set(scene, step, target, field, _value(before), "undo")
 
 
-def _field(step: Step) -> tuple[str, ...]:
+def _field(step: RunbookStep) -> tuple[str, ...]:
     assert step.kind is not None
     if step.given["verb"] == "scale":
         assert step.kind.scale is not None
@@ -97,7 +97,7 @@ def _field(step: Step) -> tuple[str, ...]:
     return "spec", _BOOLEANS[step.given["verb"]][0]
 
 
-def _wanted(scene: Scene, step: Step) -> Any:
+def _wanted(scene: Scene, step: RunbookStep) -> Any:
     if step.given["verb"] != "scale":
         return _BOOLEANS[step.given["verb"]][1]
     wanted = fill_in(step.given["replicas"], scene.places)
@@ -126,7 +126,7 @@ def _value(text: str) -> Any:
 
 
 def _set(
-    scene: Scene, step: Step, target: Target, field: tuple[str, ...], value: Any, intent: str
+    scene: Scene, step: RunbookStep, target: VerbTarget, field: tuple[str, ...], value: Any, intent: str
 ) -> Change | None:
     if _current(target.found, field) == value:
         return None
@@ -136,7 +136,7 @@ def _set(
     return _change(scene, step, target, patch, intent)
 
 
-def _change(scene: Scene, step: Step, target: Target, patch: Json, intent: str) -> Change:
+def _change(scene: Scene, step: RunbookStep, target: VerbTarget, patch: Json, intent: str) -> Change:
     assert step.kind is not None
     resource, meta = scene.resources[step.kind.resource], meta_of(target.found)
     return Change(
@@ -155,7 +155,7 @@ def _change(scene: Scene, step: Step, target: Target, patch: Json, intent: str) 
     )
 
 
-def _evict(scene: Scene, step: Step, target: Target) -> Effect | None:
+def _evict(scene: Scene, step: RunbookStep, target: VerbTarget) -> Effect | None:
     meta = meta_of(target.found)
     if meta.deletion_timestamp:
         return None
@@ -164,7 +164,7 @@ def _evict(scene: Scene, step: Step, target: Target) -> Effect | None:
     return delete_object(label, PODS, meta, premises=premises, evicts=True)
 
 
-def _roll_back(scene: Scene, step: Step, target: Target, before: str) -> Change | None:
+def _roll_back(scene: Scene, step: RunbookStep, target: VerbTarget, before: str) -> Change | None:
     """The template of the newest revision below the one that was there, as `kubectl rollout undo` takes it."""
     deployment = target.found
     assert isinstance(deployment, Deployment)

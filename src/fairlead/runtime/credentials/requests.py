@@ -26,17 +26,17 @@ class RequestError(Exception):
     """It cannot be signed. The message is for its status."""
 
 
-class Subject(NamedTuple):
+class RequestSubject(NamedTuple):
     name: str
     groups: tuple[str, ...]
 
 
-def read_subject(pem: bytes) -> Subject:
+def read_subject(pem: bytes) -> RequestSubject:
     """Whom a request asks to be. RequestError if it cannot be read or was not signed with its own key."""
     found = _load(pem).subject
     names = [str(each.value) for each in found.get_attributes_for_oid(NameOID.COMMON_NAME)]
     groups = [str(each.value) for each in found.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)]
-    return Subject(names[0] if names else "", tuple(groups))
+    return RequestSubject(names[0] if names else "", tuple(groups))
 
 
 def sign(authority: bytes, key: bytes, pem: bytes, seconds: int, now: float) -> bytes:

@@ -22,20 +22,20 @@ from fairlead.runtime.metrics.contract import Metric
 SERVER, CONTROL, AGENT = "server", "control", "agent"
 
 
-class Listed(NamedTuple):
+class ListedMetric(NamedTuple):
     metric: Metric
     told_by: tuple[str, ...]
 
 
-def _listed() -> tuple[Listed, ...]:
+def _listed() -> tuple[ListedMetric, ...]:
     of_agents = {mirrors.MIRROR_REVISION, mirrors.MIRROR_FOLLOWING, mirrors.MIRROR_LAG}
-    found = [Listed(mirrors.BUILD, (SERVER, CONTROL, AGENT))]
-    found += [Listed(each, (SERVER,)) for each in (*server.METRICS, *flow.METRICS)]
+    found = [ListedMetric(mirrors.BUILD, (SERVER, CONTROL, AGENT))]
+    found += [ListedMetric(each, (SERVER,)) for each in (*server.METRICS, *flow.METRICS)]
     for each in (*plane.METRICS, *scheduler.METRICS, *objectives.METRICS):
-        found.append(Listed(each, (SERVER, CONTROL, AGENT) if each in of_agents else (SERVER, CONTROL)))
-    found += [Listed(each, (SERVER, CONTROL)) for each in traces.METRICS]
-    found += [Listed(each, (SERVER, AGENT)) for each in services.METRICS]
-    found += [Listed(each, (AGENT,)) for each in agent.METRICS]
+        found.append(ListedMetric(each, (SERVER, CONTROL, AGENT) if each in of_agents else (SERVER, CONTROL)))
+    found += [ListedMetric(each, (SERVER, CONTROL)) for each in traces.METRICS]
+    found += [ListedMetric(each, (SERVER, AGENT)) for each in services.METRICS]
+    found += [ListedMetric(each, (AGENT,)) for each in agent.METRICS]
     return tuple(found)
 
 

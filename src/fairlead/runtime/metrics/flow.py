@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from fairlead.api.flow.counts import FlowCounts
-from fairlead.api.flow.machine import Machine
+from fairlead.api.flow.machine import FlowMachine
 from fairlead.queue.histogram import BOUNDS_SECONDS
 from fairlead.runtime.metrics.contract import Metric, MetricSample
 from fairlead.wire.turns import Turns
@@ -36,7 +36,7 @@ REJECTED = Metric(
     "Requests that were not served: queue-full, concurrency-limit, time-out (429), cancelled (their client left).",
     (*_FLOW, "reason"),
 )
-_BY_LEVEL: tuple[tuple[Metric, Callable[[Machine[Any], str], float]], ...] = (
+_BY_LEVEL: tuple[tuple[Metric, Callable[[FlowMachine[Any], str], float]], ...] = (
     (
         Metric(f"{_PREFIX}_nominal_limit_seats", "Seats a level has for itself.", _LEVEL),
         lambda machine, level: machine.seats_of(level).nominal,

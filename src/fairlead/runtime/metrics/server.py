@@ -60,7 +60,7 @@ DURATIONS = Metric(
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class MeasuredParts:
     """The parts of a server that have something to tell."""
 
     version: str
@@ -84,7 +84,7 @@ class Measured:
     monitoring: Monitoring
 
 
-_Read = Callable[[Measured], float]
+_Read = Callable[[MeasuredParts], float]
 _PLAIN: tuple[tuple[Metric, _Read], ...] = tuple(
     (Metric(name, told), read)
     for name, told, read in (
@@ -228,7 +228,7 @@ METRICS = (
 )
 
 
-def server_samples(of: Measured) -> Iterator[MetricSample]:
+def server_samples(of: MeasuredParts) -> Iterator[MetricSample]:
     yield BUILD.sample(1, of.version)
     for metric, read in _PLAIN:
         yield metric.sample(read(of))

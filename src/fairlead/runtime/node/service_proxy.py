@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
 from fairlead.agent.contract import Route
-from fairlead.agent.turns import Turns
+from fairlead.agent.turns import BackendTurns
 from fairlead.runtime.node.relay import BUFFER_BYTES, Relay
 
 #: bound: plane | connections through a node's proxy | they wait
@@ -58,7 +58,7 @@ class _Listener:
     def __init__(self, route: Route) -> None:
         self.route = route
         self.socket: socket.socket | None = None  # None: it could not be bound yet
-        self.turns = Turns(route.backends)
+        self.turns = BackendTurns(route.backends)
         self.counts = ServiceCounts()
 
     def lead(self, route: Route) -> None:

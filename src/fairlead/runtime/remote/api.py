@@ -20,7 +20,7 @@ from fairlead.model.views import Resource, View
 from fairlead.port.outcome import Done, Outcome, Refused, Unknown, outcome_of
 from fairlead.port.request import Reply, Request
 from fairlead.store.contract import Entry
-from fairlead.wire.client import HttpClient, Stream
+from fairlead.wire.client import AnswerStream, HttpClient
 from fairlead.wire.client_protocol import Broken, HttpAnswer, NotSent, bearer
 from fairlead.wire.routes import request_target
 
@@ -187,7 +187,7 @@ class Remote:
         except (NotSent, Broken, ValueError):
             pass  # whoever reads the object says what is wrong
 
-    async def _open(self, request: Request) -> Stream:
+    async def _open(self, request: Request) -> AnswerStream:
         _, target = request_target(request)
         stream = await self._client.stream(self._prefix + target, self._headers(), self._seconds)
         self._judge(stream.status)
@@ -295,7 +295,7 @@ def _watch_seconds() -> str:
     return str(int(WATCH_SECONDS * (1 + random.random())))
 
 
-async def _lines(stream: Stream) -> AsyncIterator[list[bytes]]:
+async def _lines(stream: AnswerStream) -> AsyncIterator[list[bytes]]:
     """Those that came together. ValueError for one that does not end."""
     rest = b""
     async for chunk in stream:

@@ -20,7 +20,7 @@ from fairlead.control.instructions import DECISIONS, DELIVERIES, TURNS
 from fairlead.core.errors import BadRequest, Forbidden
 from fairlead.explain.asking import Asking
 from fairlead.explain.index import DecisionIndex, id_key
-from fairlead.explain.records import Stored, touching
+from fairlead.explain.records import StoredNote, touching
 from fairlead.port.request import Reply
 from fairlead.runtime.server.answering import Answering
 from fairlead.runtime.server.extensions import lines, shown_lines
@@ -68,7 +68,7 @@ def _found(
     streams: tuple[str, ...],
     sight: Sight,
 ) -> Asking[msgspec.Raw]:
-    found: list[Stored] = []
+    found: list[StoredNote] = []
     for stream in streams:
         found = yield from touching(journal, index, [key], before, limit, stream)
         if found:

@@ -62,7 +62,7 @@ class _Line(msgspec.Struct, frozen=True, gc=False):
     changed: tuple[str, ...] = ()
 
 
-class Origin(msgspec.Struct, frozen=True, gc=False):
+class CommitOrigin(msgspec.Struct, frozen=True, gc=False):
     """Who asked for a commit. `can_loop`: it changed more than a status that follows what there is, and could be done
     again, which a binding cannot."""
 
@@ -74,7 +74,7 @@ class Origin(msgspec.Struct, frozen=True, gc=False):
 
 _line = msgspec.json.Decoder(_Line).decode
 _decision = msgspec.json.Decoder(DecisionLine).decode
-_NOBODY = Origin("", "", False)
+_NOBODY = CommitOrigin("", "", False)
 
 
 class Monitoring:
@@ -91,7 +91,7 @@ class Monitoring:
         self._plane_now, self._reader, self._journal = plane_now, reader, journal
         self._catalog, self._clock = catalog, clock
         self._waiting: deque[CommittedChange] = deque()
-        self._origins: BoundedDict[int, Origin] = BoundedDict(_ORIGINS_KEPT)
+        self._origins: BoundedDict[int, CommitOrigin] = BoundedDict(_ORIGINS_KEPT)
         self._audit = self._decisions = 0  # sequences up to which the logs were read
         self._monitors = LiveMonitors()
         self._learning: Iterator[Entry] | None = None
@@ -245,9 +245,9 @@ def decides_on(plane: Plane, writer: str, resource: str, field: str) -> bool:
     return False
 
 
-def _origin(line: _Line) -> Origin:
+def _origin(line: _Line) -> CommitOrigin:
     ours = line.user.startswith(_OURS)
     writer = line.user.removeprefix(_OURS) if ours else "agent" if line.user.startswith(_NODE) else line.user
     is_once = line.object.subresource == _BINDING
     can_loop = not is_once and (not line.changed or not all(map(follows, map(field_of, line.changed))))
-    return Origin(writer, line.decision or line.request_id, ours, can_loop)
+    return CommitOrigin(writer, line.decision or line.request_id, ours, can_loop)

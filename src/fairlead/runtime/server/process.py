@@ -45,7 +45,7 @@ from fairlead.runtime.data.decision_index import DecisionIndexFile, index_beside
 from fairlead.runtime.data.directory import open_data_directory
 from fairlead.runtime.data.reserve import Reserve
 from fairlead.runtime.metrics.contract import MetricSample
-from fairlead.runtime.metrics.server import Measured, server_samples
+from fairlead.runtime.metrics.server import MeasuredParts, server_samples
 from fairlead.runtime.server import first_run
 from fairlead.runtime.server.answering import Answering
 from fairlead.runtime.server.bootstrap import ensure_initial_objects
@@ -368,7 +368,7 @@ class Server:
     def _samples(self, desk: Desk, handler: Handler) -> Iterator[MetricSample]:
         lags = self._planes.lags()
         return server_samples(
-            Measured(
+            MeasuredParts(
                 version=__version__,
                 store=self._store,
                 audit=desk.audit,

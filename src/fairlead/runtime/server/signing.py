@@ -38,7 +38,7 @@ from fairlead.runtime.server.host import ServingHost
 from fairlead.store.contract import DELETED, CommittedChange
 
 if TYPE_CHECKING:
-    from fairlead.runtime.credentials.requests import Subject
+    from fairlead.runtime.credentials.requests import RequestSubject
 
 log = logging.getLogger("fairlead.signing")
 
@@ -111,7 +111,7 @@ class Signing:
         except RequestError as error:
             await self._tell(key, request, condition_of(FAILED, "SigningFailed", str(error), self._clock()))
 
-    async def _approve(self, key: Key, request: Json, subject: Subject) -> None:
+    async def _approve(self, key: Key, request: Json, subject: RequestSubject) -> None:
         why = approving_rule(request, subject, self._host.api.desk.authorizer)
         if why:
             await self._tell(key, request, condition_of(APPROVED, "AutoApproved", why, self._clock()))
@@ -154,7 +154,7 @@ def _needs_us(request: Json) -> bool:
     return not done and request["spec"].get("signerName") in _SIGNERS
 
 
-def _check_subject(signer: str, subject: Subject) -> None:
+def _check_subject(signer: str, subject: RequestSubject) -> None:
     from fairlead.runtime.credentials.requests import RequestError
 
     if not subject.name:

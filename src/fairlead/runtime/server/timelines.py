@@ -20,7 +20,7 @@ from fairlead.core.errors import BadRequest, NotFound
 from fairlead.core.times import parse_time
 from fairlead.explain.debugging import debug
 from fairlead.explain.sources import Sources
-from fairlead.explain.timeline.telling import Asked, timeline
+from fairlead.explain.timeline.telling import TimelineQuestion, timeline
 from fairlead.model.key import Key
 from fairlead.runtime.server.answering import Answering
 from fairlead.wire.documents import Extension, Later, Needs
@@ -35,7 +35,7 @@ def timelines(sources: Sources, answering: Answering) -> Extension:
         key = asked_key(path, TIMELINE)
         since, at = asked_time(query, "since"), query.get("at", "")
         until = _written(sources, int(at)) if at.isdecimal() else asked_time(query, "at")
-        return answering.later(timeline(sources, Asked(key, since, until), sight))
+        return answering.later(timeline(sources, TimelineQuestion(key, since, until), sight))
 
     return answer
 

@@ -8,7 +8,7 @@ from typing import Any
 from fairlead.model.key import Key
 from fairlead.model.service_views import SERVICES
 from fairlead.model.views import NODES
-from fairlead.sim.checkers.contract import CommittedObjects, Sight
+from fairlead.sim.checkers.contract import CommittedObjects, SeenChange
 from fairlead.sim.violation import Violation
 
 
@@ -20,7 +20,7 @@ class OneAddress:
         self._holders: dict[str, Key] = {}  # what only one may have -> who has it
         self._held: dict[Key, frozenset[str]] = {}
 
-    def saw(self, sight: Sight) -> None:
+    def saw(self, sight: SeenChange) -> None:
         key = sight.key
         if key.resource == NODES.name:
             networks = sight.after is not None and sight.after.spec.pod_cidr

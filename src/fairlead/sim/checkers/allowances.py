@@ -13,7 +13,7 @@ from fairlead.model.key import Key
 from fairlead.model.marks import NODE_LEASES
 from fairlead.model.views import LEASES
 from fairlead.sim.checkers.budgets import Guarded, is_healthy, was_evicted
-from fairlead.sim.checkers.contract import CommittedObjects, Sight
+from fairlead.sim.checkers.contract import CommittedObjects, SeenChange
 from fairlead.sim.violation import Violation
 
 # Two batches of the journal can take as long, and what is in them cannot be read yet.
@@ -30,7 +30,7 @@ class FreshAllowance:
         self._heard: dict[str, float] = {}  # node -> until when its last renewal is enough
         self._lost: dict[Key, tuple[float, dict[str, str]]] = {}  # pods that were healthy until then; labels
 
-    def saw(self, sight: Sight) -> None:
+    def saw(self, sight: SeenChange) -> None:
         guarded = self._guarded
         if sight.key.resource == LEASES.name and sight.key.namespace == NODE_LEASES:
             self._lease(sight)
@@ -46,7 +46,7 @@ class FreshAllowance:
     def quiesced(self, objects: CommittedObjects, seconds: float) -> None:
         """Says nothing about rest."""
 
-    def _lease(self, sight: Sight) -> None:
+    def _lease(self, sight: SeenChange) -> None:
         if sight.after is None:
             self._heard.pop(sight.key.name, None)
             return
@@ -56,7 +56,7 @@ class FreshAllowance:
     def _is_heard(self, node: str, seconds: float) -> bool:
         return seconds <= self._heard.get(node, seconds)
 
-    def _judge(self, sight: Sight) -> None:
+    def _judge(self, sight: SeenChange) -> None:
         guarded = self._guarded
         since = sight.seconds - _USABLE_SECONDS
         for at, _ in guarded.over(sight.key, sight.before.metadata.labels):

@@ -19,7 +19,7 @@ from fairlead.model.key import Key
 from fairlead.model.policy import plane_knobs
 from fairlead.model.reasons import WAITING_FOR
 from fairlead.model.views import AUTOSCALERS, DEPLOYMENTS, PLANE_SETTINGS, PODS, REPLICASETS
-from fairlead.sim.checkers.contract import CommittedObjects, Sight
+from fairlead.sim.checkers.contract import CommittedObjects, SeenChange
 from fairlead.sim.violation import Violation
 
 _BY = "autoscaler of plane-"
@@ -39,7 +39,7 @@ class _Scaling:
         self._scalers: dict[Key, Any] = {}
         self._knobs = plane_knobs.numbers({}, "autoscaling")
 
-    def saw(self, sight: Sight) -> None:
+    def saw(self, sight: SeenChange) -> None:
         key = sight.key
         if key.resource == AUTOSCALERS.name:
             target = Key(DEPLOYMENTS.name, key.namespace, sight.last.spec.scale_target_ref.name)
@@ -56,7 +56,7 @@ class _Scaling:
             if before != after and scaler is not None:
                 self._scaled(sight, scaler, before, after, by_autoscaler=_BY in sight.origin)
 
-    def _scaled(self, sight: Sight, scaler: Any, before: int, after: int, by_autoscaler: bool) -> None:
+    def _scaled(self, sight: SeenChange, scaler: Any, before: int, after: int, by_autoscaler: bool) -> None:
         """The number changed."""
         raise NotImplementedError
 
@@ -67,7 +67,7 @@ class _Scaling:
 class ScalesWithinBounds(_Scaling):
     name = "scales-within-bounds"
 
-    def _scaled(self, sight: Sight, scaler: Any, before: int, after: int, by_autoscaler: bool) -> None:
+    def _scaled(self, sight: SeenChange, scaler: Any, before: int, after: int, by_autoscaler: bool) -> None:
         least, most = scaler.spec.min_replicas, scaler.spec.max_replicas
         if by_autoscaler and not least <= after <= most:
             told = f"Deployment {sight.key.name} was scaled from {before} to {after}, and {least} to {most} are allowed"
@@ -85,7 +85,7 @@ class AmplificationBounded(_Scaling):
         self._blocked_since: dict[str, dict[str, float]] = {}  # by app: what waits for others, and since when
         self._rescaled: dict[str, list[tuple[float, int]]] = {}  # by app: when an autoscaler added how many
 
-    def saw(self, sight: Sight) -> None:
+    def saw(self, sight: SeenChange) -> None:
         super().saw(sight)
         resource = sight.key.resource
         if resource == PODS.name:
@@ -93,7 +93,7 @@ class AmplificationBounded(_Scaling):
         elif resource == REPLICASETS.name:
             self._saw_set(sight)
 
-    def _saw_pod(self, sight: Sight) -> None:
+    def _saw_pod(self, sight: SeenChange) -> None:
         app, uid, pod = _app(sight.last), sight.last.metadata.uid, sight.after
         placed = self._placed.setdefault(app, set())
         recent = self._recent.setdefault(app, deque())
@@ -108,7 +108,7 @@ class AmplificationBounded(_Scaling):
         )
         self._note(app, uid, bool(unfit), sight.seconds)
 
-    def _saw_set(self, sight: Sight) -> None:
+    def _saw_set(self, sight: SeenChange) -> None:
         found = sight.after
         waits = found is not None and any(
             each.type == WAITING_FOR and each.status == "True" for each in found.status.conditions
@@ -122,7 +122,7 @@ class AmplificationBounded(_Scaling):
         else:
             waiting.pop(uid, None)
 
-    def _scaled(self, sight: Sight, scaler: Any, before: int, after: int, by_autoscaler: bool) -> None:
+    def _scaled(self, sight: SeenChange, scaler: Any, before: int, after: int, by_autoscaler: bool) -> None:
         app = sight.key.name
         if by_autoscaler:
             rescaled = self._rescaled.setdefault(app, [])
@@ -164,7 +164,7 @@ class NoFlapping(_Scaling):
             Key, list[tuple[float, int]]
         ] = {}  # by whom and when the number was raised to what
 
-    def _scaled(self, sight: Sight, scaler: Any, before: int, after: int, by_autoscaler: bool) -> None:
+    def _scaled(self, sight: SeenChange, scaler: Any, before: int, after: int, by_autoscaler: bool) -> None:
         if not by_autoscaler:
             self._raised.pop(sight.key, None)  # people know what they do
             return

@@ -23,7 +23,7 @@ from typing import Any
 
 from fairlead.model.key import Key
 from fairlead.model.views import DEPLOYMENTS, PODS, REPLICASETS
-from fairlead.sim.checkers.contract import CommittedObjects, Sight
+from fairlead.sim.checkers.contract import CommittedObjects, SeenChange
 from fairlead.sim.checkers.live_children import GRACE_SECONDS
 from fairlead.sim.violation import Violation
 
@@ -57,7 +57,7 @@ class Availability:
             str, list[float]
         ] = {}  # uid of a ReplicaSet -> when a pod ceased to be ready by itself
 
-    def saw(self, sight: Sight) -> None:
+    def saw(self, sight: SeenChange) -> None:
         resource = sight.key.resource
         if resource == PODS.name:
             self._pod(sight)
@@ -69,7 +69,7 @@ class Availability:
     def quiesced(self, objects: CommittedObjects, seconds: float) -> None:
         """How many there are at rest is judged against the run without faults."""
 
-    def _deployment(self, sight: Sight) -> None:
+    def _deployment(self, sight: SeenChange) -> None:
         view = sight.last
         meta = view.metadata
         found = self._deployments.setdefault(meta.uid, _Deployment(sight.key))
@@ -78,7 +78,7 @@ class Availability:
         found.observed = view.status.observed_generation
         found.is_going = sight.after is None or bool(meta.deletion_timestamp)
 
-    def _set(self, sight: Sight) -> None:
+    def _set(self, sight: SeenChange) -> None:
         meta = sight.last.metadata
         owner = meta.controller
         size = sight.last.spec.replicas
@@ -89,7 +89,7 @@ class Availability:
         else:
             self._set_in.pop(meta.uid, None)  # of nobody, or collected with its pods
 
-    def _pod(self, sight: Sight) -> None:
+    def _pod(self, sight: SeenChange) -> None:
         owner = sight.last.metadata.controller
         if owner is None or owner.kind != REPLICASETS.kind:
             return
@@ -105,7 +105,7 @@ class Availability:
             elif is_late:
                 self._judge(owner.uid, sight)
 
-    def _judge(self, set_uid: str, sight: Sight) -> None:
+    def _judge(self, set_uid: str, sight: SeenChange) -> None:
         uid = self._set_in.get(set_uid, "")
         found = self._deployments.get(uid)
         if found is None or found.is_going:

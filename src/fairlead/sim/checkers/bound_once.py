@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fairlead.model.views import PODS
-from fairlead.sim.checkers.contract import CommittedObjects, Sight
+from fairlead.sim.checkers.contract import CommittedObjects, SeenChange
 from fairlead.sim.violation import Violation
 
 
@@ -11,7 +11,7 @@ class BoundOnce:
     name = "bound-once"
     sees = frozenset({PODS.name})
 
-    def saw(self, sight: Sight) -> None:
+    def saw(self, sight: SeenChange) -> None:
         if sight.key.resource != PODS.name or sight.before is None:
             return
         before, last = sight.before, sight.last

@@ -12,7 +12,7 @@ from typing import Any
 from fairlead.model.key import Key
 from fairlead.model.selectors import matches_label_selector
 from fairlead.model.views import BUDGETS, PODS, REPLICASETS, STATEFULSETS
-from fairlead.sim.checkers.contract import Sight
+from fairlead.sim.checkers.contract import SeenChange
 
 _SCALED = (REPLICASETS.name, STATEFULSETS.name)
 
@@ -25,7 +25,7 @@ class Guarded:
         self.pods: dict[Key, Any] = {}
         self._scales: dict[str, int] = {}  # uid of an owner -> replicas
 
-    def saw(self, sight: Sight) -> bool:
+    def saw(self, sight: SeenChange) -> bool:
         """Whether it was a pod."""
         resource = sight.key.resource
         if resource == PODS.name:
@@ -68,7 +68,7 @@ def is_healthy(pod: Any) -> bool:
     return pod is not None and pod.live and bool(pod.ready)
 
 
-def was_evicted(sight: Sight) -> bool:
+def was_evicted(sight: SeenChange) -> bool:
     """Whether this commit takes a healthy pod away through the eviction subresource."""
     if not is_healthy(sight.before) or is_healthy(sight.after):
         return False
@@ -79,7 +79,7 @@ def was_evicted(sight: Sight) -> bool:
     )
 
 
-def _put(held: dict[Key, Any], sight: Sight) -> None:
+def _put(held: dict[Key, Any], sight: SeenChange) -> None:
     if sight.after is None:
         held.pop(sight.key, None)
     else:

@@ -7,7 +7,7 @@ not told what it has, is not judged.
 from __future__ import annotations
 
 from fairlead.model.views import NODES, PODS
-from fairlead.sim.checkers.contract import CommittedObjects, Sight
+from fairlead.sim.checkers.contract import CommittedObjects, SeenChange
 from fairlead.sim.checkers.room import Amounts, Bound, describe_excess, parse_amounts
 from fairlead.sim.violation import Violation
 
@@ -20,7 +20,7 @@ class Capacity:
         self._bound = Bound()
         self._room: dict[str, Amounts] = {}
 
-    def saw(self, sight: Sight) -> None:
+    def saw(self, sight: SeenChange) -> None:
         if sight.key.resource == NODES.name:
             if sight.after is None:
                 self._room.pop(sight.key.name, None)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from fairlead.model.kinds.certificatesigningrequest import APPROVED, DENIED, KIND
-from fairlead.sim.checkers.contract import LATE, CommittedObjects, Sight
+from fairlead.sim.checkers.contract import LATE, CommittedObjects, SeenChange
 from fairlead.sim.checkers.grants import BY_USER
 from fairlead.sim.violation import Violation
 
@@ -19,7 +19,7 @@ _DECISIONS = (APPROVED, DENIED)
 class CertificatesAreApproved:
     name = "certificates-are-approved"
 
-    def saw(self, sight: Sight) -> None:
+    def saw(self, sight: SeenChange) -> None:
         if sight.key.resource != KIND.resource or sight.after is None:
             return
         before, after = _decided(sight.before), _decided(sight.after)

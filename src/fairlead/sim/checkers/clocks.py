@@ -10,7 +10,7 @@ from __future__ import annotations
 from fairlead.control.leadership import FENCE, LEASE
 from fairlead.model.views import JOBS, LEASES, PODS
 from fairlead.reconcile.job.cronjob import SCHEDULED_AT
-from fairlead.sim.checkers.contract import CommittedObjects, Sight
+from fairlead.sim.checkers.contract import CommittedObjects, SeenChange
 from fairlead.sim.violation import Violation
 
 # Those of a few may have been lost with planes that crashed and requests that were lost.
@@ -26,7 +26,7 @@ class SlotsRunOnce:
     def __init__(self) -> None:
         self._jobs: dict[tuple[str, str], str] = {}  # CronJob and instant -> uid
 
-    def saw(self, sight: Sight) -> None:
+    def saw(self, sight: SeenChange) -> None:
         if sight.key.resource != JOBS.name or sight.before is not None or sight.after is None:
             return
         meta = sight.after.metadata
@@ -47,7 +47,7 @@ class EventsFlow:
     def __init__(self) -> None:
         self._untold: list[float] = []  # when pods were bound since an Event was last written
 
-    def saw(self, sight: Sight) -> None:
+    def saw(self, sight: SeenChange) -> None:
         if sight.key.resource == "events":
             self._untold.clear()
         elif sight.key.resource == PODS.name and sight.by_scheduler and _is_binding(sight):
@@ -61,7 +61,7 @@ class EventsFlow:
             )
 
 
-def _is_binding(sight: Sight) -> bool:
+def _is_binding(sight: SeenChange) -> bool:
     before, after = sight.before, sight.after
     return after is not None and bool(after.spec.node_name) and not (before and before.spec.node_name)
 
@@ -73,7 +73,7 @@ class LedAtRest:
     def __init__(self) -> None:
         self._renewed_at: float | None = None
 
-    def saw(self, sight: Sight) -> None:
+    def saw(self, sight: SeenChange) -> None:
         if sight.key.resource == LEASES.name and sight.key.name in (LEASE, FENCE):
             self._renewed_at = sight.seconds
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from fairlead.model.metadata import FOREGROUND, ORPHAN
 from fairlead.reconcile.garbage import NAME
-from fairlead.sim.checkers.contract import CommittedObjects, Sight
+from fairlead.sim.checkers.contract import CommittedObjects, SeenChange
 from fairlead.sim.violation import Violation
 
 _BY_COLLECTOR = f"{NAME} of plane-"
@@ -25,7 +25,7 @@ class CollectedJustly:
         self._owned: dict[str, dict[str, None]] = {}  # uids of owners, and of what names them
         self._freed: dict[str, dict[str, None]] = {}  # the same, as of their deletion without dependents
 
-    def saw(self, sight: Sight) -> None:
+    def saw(self, sight: SeenChange) -> None:
         meta = sight.last.metadata
         goes = sight.after is None or bool(meta.deletion_timestamp)
         went = sight.before is not None and bool(sight.before.metadata.deletion_timestamp)

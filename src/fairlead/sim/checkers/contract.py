@@ -129,7 +129,7 @@ _TYPED: tuple[Resource[Any], ...] = (
 )  # fmt: skip
 
 
-class Sight(msgspec.Struct, frozen=True, gc=False):
+class SeenChange(msgspec.Struct, frozen=True, gc=False):
     """One committed change. `before` and `after` are views (`Anything` for kinds nobody decides on)."""
 
     key: Key
@@ -164,7 +164,7 @@ class Checker(Protocol):
     @property
     def name(self) -> str: ...
 
-    def saw(self, sight: Sight) -> None: ...
+    def saw(self, sight: SeenChange) -> None: ...
 
     def quiesced(self, objects: CommittedObjects, seconds: float) -> None: ...
 
@@ -239,7 +239,7 @@ class Observed:
         self._decode_any = decoded.decoder(Anything)
         self.objects = CommittedObjects()
         self._saw: dict[
-            str, tuple[Callable[[Sight], None], ...]
+            str, tuple[Callable[[SeenChange], None], ...]
         ] = {}  # by resource, whom to show its changes
         self._checkers = tuple(checkers)
         self._hear = tuple(each for each in checkers if isinstance(each, Hears))
@@ -288,7 +288,7 @@ class Observed:
                 # Given up by people: it is gone as it was, though nobody could read it.
                 metadata = structs.replace(before.metadata, resource_version=str(entry.revision))
                 last = structs.replace(before, metadata=metadata)
-            sight = Sight(
+            sight = SeenChange(
                 key=key,
                 revision=entry.revision,
                 before=before,
@@ -300,7 +300,7 @@ class Observed:
             for saw in self._saw.get(key.resource) or self._shown(key.resource):
                 saw(sight)
 
-    def _shown(self, resource: str) -> tuple[Callable[[Sight], None], ...]:
+    def _shown(self, resource: str) -> tuple[Callable[[SeenChange], None], ...]:
         places = _places(tuple(map(type, self._checkers)), resource)
         found = self._saw[resource] = tuple(self._checkers[place].saw for place in places)
         return found

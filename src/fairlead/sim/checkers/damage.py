@@ -12,7 +12,7 @@ from typing import Any
 
 from fairlead.model.key import Key
 from fairlead.model.views import PODS, REPLICASETS, RESOURCE_QUOTAS
-from fairlead.sim.checkers.contract import EVENTS, LATE, CommittedObjects, Sight
+from fairlead.sim.checkers.contract import EVENTS, LATE, CommittedObjects, SeenChange
 from fairlead.sim.violation import Violation
 
 _COUNTED = (PODS.name, RESOURCE_QUOTAS.name)  # before a pod is made
@@ -30,7 +30,7 @@ class DamagedIsThere:
     def decayed(self, key: Key, view: Any, seconds: float) -> None:
         self._damaged[key] = view.metadata.uid
 
-    def saw(self, sight: Sight) -> None:
+    def saw(self, sight: SeenChange) -> None:
         key = sight.key
         if key.resource == "namespaces":
             self._saw_namespace(sight)
@@ -51,7 +51,7 @@ class DamagedIsThere:
         elif sight.by_plane and not sight.origin.startswith(LATE):
             self._judge(sight)
 
-    def _saw_namespace(self, sight: Sight) -> None:
+    def _saw_namespace(self, sight: SeenChange) -> None:
         name = sight.key.name
         if sight.last.metadata.deletion_timestamp:
             self._ending.add(name)
@@ -60,7 +60,7 @@ class DamagedIsThere:
                 if key.namespace == name:
                     raise Violation(self.name, f"namespace {name} is gone, and {key} in it was only damaged")
 
-    def _judge(self, sight: Sight) -> None:
+    def _judge(self, sight: SeenChange) -> None:
         key = sight.key
         for damaged, uid in self._damaged.items():
             if damaged.namespace != key.namespace:

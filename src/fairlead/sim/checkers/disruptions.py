@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from fairlead.model.key import Key
 from fairlead.sim.checkers.budgets import Guarded, is_healthy, was_evicted
-from fairlead.sim.checkers.contract import CommittedObjects, Sight
+from fairlead.sim.checkers.contract import CommittedObjects, SeenChange
 from fairlead.sim.violation import Violation
 
 
@@ -21,7 +21,7 @@ class DisruptionsInFlight:
         self._flying: dict[Key, list[str]] = {}  # budget -> names of pods, the oldest eviction first
         self._known: set[str] = set()  # uids of pods that were healthy once
 
-    def saw(self, sight: Sight) -> None:
+    def saw(self, sight: SeenChange) -> None:
         if not self._guarded.saw(sight):
             return
         if was_evicted(sight):
@@ -32,7 +32,7 @@ class DisruptionsInFlight:
     def quiesced(self, objects: CommittedObjects, seconds: float) -> None:
         """Says nothing about rest."""
 
-    def _evicted(self, sight: Sight) -> None:
+    def _evicted(self, sight: SeenChange) -> None:
         guarded = self._guarded
         for at, _ in guarded.over(sight.key, sight.before.metadata.labels):
             flying = self._flying.setdefault(at, [])
@@ -43,7 +43,7 @@ class DisruptionsInFlight:
                     self.name, f"{', '.join(flying)} are away at once: {at.name} allows {allowed} disruptions"
                 )
 
-    def _came(self, sight: Sight) -> None:
+    def _came(self, sight: SeenChange) -> None:
         meta = sight.after.metadata
         is_new = meta.uid not in self._known
         self._known.add(meta.uid)

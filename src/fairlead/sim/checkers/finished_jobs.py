@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from fairlead.model.views import JOBS, PODS
-from fairlead.sim.checkers.contract import CommittedObjects, Sight
+from fairlead.sim.checkers.contract import CommittedObjects, SeenChange
 from fairlead.sim.violation import Violation
 
 
@@ -21,7 +21,7 @@ class FinishedJobs:
         self._lag_seconds = lag_seconds
         self._finished: dict[str, float] = {}  # uid -> since when
 
-    def saw(self, sight: Sight) -> None:
+    def saw(self, sight: SeenChange) -> None:
         resource = sight.key.resource
         if resource == JOBS.name:
             self._job(sight)
@@ -34,7 +34,7 @@ class FinishedJobs:
     def quiesced(self, objects: CommittedObjects, seconds: float) -> None:
         """Says nothing about rest."""
 
-    def _job(self, sight: Sight) -> None:
+    def _job(self, sight: SeenChange) -> None:
         uid = sight.last.metadata.uid
         if _has_finished(sight.last):
             self._finished.setdefault(uid, sight.seconds)

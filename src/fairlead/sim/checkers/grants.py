@@ -9,7 +9,7 @@ deletion count from their own revision on, and an end by the clock of the server
 from __future__ import annotations
 
 from fairlead.model.kinds.accessgrant import APPROVED, KIND
-from fairlead.sim.checkers.contract import LATE, AccessGrant, CommittedObjects, Sight
+from fairlead.sim.checkers.contract import LATE, AccessGrant, CommittedObjects, SeenChange
 from fairlead.sim.violation import Violation
 
 BY_USER = "user "  # as `sim/people.py` says who wrote
@@ -23,7 +23,7 @@ class GrantsEnd:
     def __init__(self) -> None:
         self._grants: dict[str, AccessGrant] = {}
 
-    def saw(self, sight: Sight) -> None:
+    def saw(self, sight: SeenChange) -> None:
         if sight.key.resource == _RESOURCE:
             if sight.after is None:
                 self._grants.pop(sight.key.name, None)
@@ -34,7 +34,7 @@ class GrantsEnd:
             if origin.startswith(BY_USER):
                 self._judge(sight, origin.removeprefix(BY_USER))
 
-    def _judge(self, sight: Sight, user: str) -> None:
+    def _judge(self, sight: SeenChange, user: str) -> None:
         at = sight.last.metadata.creation_timestamp
         told = []
         for name, grant in self._grants.items():

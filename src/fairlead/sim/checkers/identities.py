@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from fairlead.decision.effects import OPERATION
 from fairlead.model.views import PODS, REPLICASETS
-from fairlead.sim.checkers.contract import LATE, CommittedObjects, Sight
+from fairlead.sim.checkers.contract import LATE, CommittedObjects, SeenChange
 from fairlead.sim.violation import Violation
 
 
@@ -24,7 +24,7 @@ class OneIdentity:
         self._changes: dict[str, list[tuple[int, float]]] = {}  # uid of a set -> its revisions, and when
         self._made: dict[str, tuple[str, int]] = {}  # operation -> (uid of the pod, revision of the set)
 
-    def saw(self, sight: Sight) -> None:
+    def saw(self, sight: SeenChange) -> None:
         resource = sight.key.resource
         if resource == REPLICASETS.name:
             changes = self._changes.setdefault(sight.last.metadata.uid, [])
@@ -35,7 +35,7 @@ class OneIdentity:
     def quiesced(self, objects: CommittedObjects, seconds: float) -> None:
         """Says nothing about rest."""
 
-    def _pod(self, sight: Sight) -> None:
+    def _pod(self, sight: SeenChange) -> None:
         meta = sight.after.metadata
         owner = meta.controller
         operation = meta.annotations.get(OPERATION, "")
@@ -48,7 +48,7 @@ class OneIdentity:
             raise Violation(self.name, f"{sight.key.name} was made as {operation}, as another pod was before")
         self._made[operation] = (meta.uid, at)
 
-    def _is_excused(self, sight: Sight, changes: list[tuple[int, float]], was_at: int) -> bool:
+    def _is_excused(self, sight: SeenChange, changes: list[tuple[int, float]], was_at: int) -> bool:
         """Whether the set may have been as it was when this was decided."""
         if not self._lag_seconds:
             return False

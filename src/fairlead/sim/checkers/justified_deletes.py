@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from fairlead.model.key import Key
 from fairlead.model.marks import RELEASED, REPLACES, RETURNED
 from fairlead.model.views import PODS, REPLICASETS
-from fairlead.sim.checkers.contract import CommittedObjects, Sight
+from fairlead.sim.checkers.contract import CommittedObjects, SeenChange
 from fairlead.sim.violation import Violation
 
 NAMESPACES = "namespaces"
@@ -45,7 +45,7 @@ class JustifiedDeletes:
             set()
         )  # uids of released pods whose node is heard again, and which are to count again
 
-    def saw(self, sight: Sight) -> None:
+    def saw(self, sight: SeenChange) -> None:
         resource = sight.key.resource
         if resource == REPLICASETS.name:
             self._changed(sight)
@@ -57,7 +57,7 @@ class JustifiedDeletes:
     def quiesced(self, objects: CommittedObjects, seconds: float) -> None:
         """Says nothing about rest."""
 
-    def _changed(self, sight: Sight) -> None:
+    def _changed(self, sight: SeenChange) -> None:
         meta = sight.last.metadata
         found = self._set(meta.uid, sight.key)
         found.replicas = sight.last.spec.replicas
@@ -65,7 +65,7 @@ class JustifiedDeletes:
         if sight.last.status.replicas == len(found.live):
             found.taken = 0
 
-    def _pod(self, sight: Sight) -> None:
+    def _pod(self, sight: SeenChange) -> None:
         key, pod = sight.key, sight.after
         self._note_return(sight)
         owner = pod.metadata.controller if pod is not None and pod.live else None
@@ -91,7 +91,7 @@ class JustifiedDeletes:
                 f"and wants {former.replicas}",
             )
 
-    def _note_return(self, sight: Sight) -> None:
+    def _note_return(self, sight: SeenChange) -> None:
         uid, pod = sight.last.metadata.uid, sight.after
         conditions = pod.status.conditions if pod is not None else ()
         if any((each.type, each.reason) == (RELEASED, RETURNED) for each in conditions):

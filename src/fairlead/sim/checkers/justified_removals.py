@@ -19,7 +19,7 @@ from typing import Any
 from fairlead.model.key import Key
 from fairlead.model.views import DAEMONSETS, JOBS, NODES, PODS, STATEFULSETS
 from fairlead.reconcile.job.pods import TRACKING
-from fairlead.sim.checkers.contract import LATE, CommittedObjects, Sight
+from fairlead.sim.checkers.contract import LATE, CommittedObjects, SeenChange
 from fairlead.sim.checkers.templates import differing, ordinal_of
 from fairlead.sim.violation import Violation
 
@@ -40,7 +40,7 @@ class JustifiedRemovals:
         self._pods: dict[str, dict[Key, Any]] = {}  # uid of the owner -> its pods
         self._templates: dict[str, Any] = {}  # uid of a pod -> its owner's template when it was made
 
-    def saw(self, sight: Sight) -> None:
+    def saw(self, sight: SeenChange) -> None:
         resource = sight.key.resource
         if resource == PODS.name:
             self._pod(sight)
@@ -61,7 +61,7 @@ class JustifiedRemovals:
     def quiesced(self, objects: CommittedObjects, seconds: float) -> None:
         """Says nothing about rest."""
 
-    def _pod(self, sight: Sight) -> None:
+    def _pod(self, sight: SeenChange) -> None:
         meta, pod, before = sight.last.metadata, sight.after, sight.before
         if meta.controller is None or meta.controller.kind not in _CONTROLLERS.values():
             return
@@ -80,7 +80,7 @@ class JustifiedRemovals:
             if told:
                 raise Violation(self.name, f"{sight.origin} deleted {sight.key.name}: {told}")
 
-    def _is_judged(self, sight: Sight) -> bool:
+    def _is_judged(self, sight: SeenChange) -> bool:
         controller = sight.origin.removeprefix(LATE).partition(" of plane-")[0]
         since = self._changed_at.get(sight.last.metadata.controller.uid, 0.0)
         settled = not self._lag_seconds or sight.seconds - since > self._lag_seconds

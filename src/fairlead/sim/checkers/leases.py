@@ -15,7 +15,7 @@ from fairlead.control.leadership import FENCE
 from fairlead.model.key import Key
 from fairlead.model.marks import AGENT_INSTANCE
 from fairlead.model.views import LEASES
-from fairlead.sim.checkers.contract import CommittedObjects, Sight
+from fairlead.sim.checkers.contract import CommittedObjects, SeenChange
 from fairlead.sim.faults import CLOCK_DRIFT
 from fairlead.sim.violation import Violation
 
@@ -35,7 +35,7 @@ class LeasesRunOut:
     def __init__(self) -> None:
         self._terms: dict[Key, _Term] = {}
 
-    def saw(self, sight: Sight) -> None:
+    def saw(self, sight: SeenChange) -> None:
         key, lease = sight.key, sight.after
         if key.resource != LEASES.name or key.name == FENCE:
             return

@@ -21,7 +21,7 @@ from typing import Any
 
 from fairlead.model.key import Key
 from fairlead.model.views import DEPLOYMENTS, JOBS, PODS, REPLICASETS, STATEFULSETS
-from fairlead.sim.checkers.contract import LATE, CommittedObjects, Sight
+from fairlead.sim.checkers.contract import LATE, CommittedObjects, SeenChange
 from fairlead.sim.checkers.templates import ordinal_of
 from fairlead.sim.violation import Violation
 
@@ -63,7 +63,7 @@ class LiveChildren:
         self._owner_of: dict[Key, str] = {}  # live pods -> uid of their controller
         self._live: dict[str, int] = {}  # uid -> live pods that name it as controller
 
-    def saw(self, sight: Sight) -> None:
+    def saw(self, sight: SeenChange) -> None:
         resource = sight.key.resource
         if resource == PODS.name:
             self._pod(sight)
@@ -73,7 +73,7 @@ class LiveChildren:
     def quiesced(self, objects: CommittedObjects, seconds: float) -> None:
         """How many there are at rest is judged against the run without faults."""
 
-    def _owner(self, sight: Sight) -> None:
+    def _owner(self, sight: SeenChange) -> None:
         view = sight.after
         meta = view.metadata
         owner = self._owners.get(meta.uid)
@@ -89,7 +89,7 @@ class LiveChildren:
             owner.limits.append((meta.generation, sight.seconds, _LIMITS[sight.key.resource](view)))
         owner.observed = getattr(view.status, "observed_generation", meta.generation)
 
-    def _pod(self, sight: Sight) -> None:
+    def _pod(self, sight: SeenChange) -> None:
         pod, live = sight.after, self._live
         controller = pod.metadata.controller if pod is not None and pod.live else None
         uid = controller.uid if controller is not None else ""
@@ -103,12 +103,12 @@ class LiveChildren:
         if uid != counted and not _is_adopted(sight):
             self._judge(uid, sight)
 
-    def _count(self, uid: str, owner: _Owner, sight: Sight) -> int:
+    def _count(self, uid: str, owner: _Owner, sight: SeenChange) -> int:
         if owner.key.resource == STATEFULSETS.name:
             return ordinal_of(sight.after) + 1
         return self._live.get(uid, 0) + sum(self._live.get(each, 0) for each in self._owned.get(uid, ()))
 
-    def _judge(self, uid: str, sight: Sight) -> None:
+    def _judge(self, uid: str, sight: SeenChange) -> None:
         if self._lag_seconds and sight.origin.startswith(LATE):
             return
         while uid and (owner := self._owners.get(uid)) is not None:
@@ -123,7 +123,7 @@ class LiveChildren:
             uid = owner.parent
 
 
-def _is_adopted(sight: Sight) -> bool:
+def _is_adopted(sight: SeenChange) -> bool:
     """Whether the pod was there before, and nobody's."""
     return sight.before is not None and sight.before.metadata.controller is None
 

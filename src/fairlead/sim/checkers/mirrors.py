@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from fairlead.cache.mirror import Mirror
 from fairlead.model.key import Key
-from fairlead.sim.checkers.contract import CommittedObjects, Sight
+from fairlead.sim.checkers.contract import CommittedObjects, SeenChange
 from fairlead.sim.violation import Violation
 from fairlead.store.contract import Entry
 from fairlead.store.damage import is_stand_in
@@ -37,7 +37,7 @@ class MirrorsAtRest:
         self._mirroring = mirroring
         self._changed_at: dict[Key, float] = {}
 
-    def saw(self, sight: Sight) -> None:
+    def saw(self, sight: SeenChange) -> None:
         self._changed_at[sight.key] = sight.seconds
 
     def quiesced(self, objects: CommittedObjects, seconds: float) -> None:

@@ -7,7 +7,7 @@ anything but the other. A fight that ends by itself is one all the same: it is t
 from __future__ import annotations
 
 from fairlead.model.key import Key
-from fairlead.sim.checkers.contract import CommittedObjects, Sight
+from fairlead.sim.checkers.contract import CommittedObjects, SeenChange
 from fairlead.sim.violation import Violation
 
 _TURNS, _SOON = 24, 0.5
@@ -21,7 +21,7 @@ class NoFight:
         # By object: who wrote last, who before, when, and how often they took turns.
         self._last: dict[Key, tuple[str, str, float, int]] = {}
 
-    def saw(self, sight: Sight) -> None:
+    def saw(self, sight: SeenChange) -> None:
         writer = sight.origin
         last, before, at, turns = self._last.get(sight.key, ("", "", 0.0, 0))
         if sight.after is None or writer == last or writer in _NOBODY:

@@ -8,7 +8,7 @@ create that was on its way when the owner went can still arrive, for as long as 
 from __future__ import annotations
 
 from fairlead.model.views import DAEMONSETS, JOBS, PODS, REPLICASETS, STATEFULSETS
-from fairlead.sim.checkers.contract import CommittedObjects, Sight
+from fairlead.sim.checkers.contract import CommittedObjects, SeenChange
 from fairlead.sim.violation import Violation
 
 _OWNERS = {each.name: each.kind for each in (REPLICASETS, STATEFULSETS, DAEMONSETS, JOBS)}
@@ -24,7 +24,7 @@ class NoGhost:
         self._gone_at: dict[str, float] = {}
         self._lag_seconds = lag_seconds
 
-    def saw(self, sight: Sight) -> None:
+    def saw(self, sight: SeenChange) -> None:
         resource = sight.key.resource
         if resource in _OWNERS:
             keep = self._there.discard if sight.after is None else self._there.add

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from fairlead.ledger import repair
 from fairlead.model.views import NODES, PODS
-from fairlead.sim.checkers.contract import CommittedObjects, Sight
+from fairlead.sim.checkers.contract import CommittedObjects, SeenChange
 from fairlead.sim.violation import Violation
 
 
@@ -16,7 +16,7 @@ class NoLeftover:
     name = "no-leftover"
     sees: frozenset[str] = frozenset()
 
-    def saw(self, sight: Sight) -> None:
+    def saw(self, sight: SeenChange) -> None:
         """Leftovers are allowed on the way: they have their time."""
 
     def quiesced(self, objects: CommittedObjects, seconds: float) -> None:

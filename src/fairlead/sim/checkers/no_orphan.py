@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fairlead.sim.checkers.contract import CommittedObjects, Sight
+from fairlead.sim.checkers.contract import CommittedObjects, SeenChange
 from fairlead.sim.violation import Violation
 
 
@@ -10,7 +10,7 @@ class NoOrphan:
     name = "no-orphan"
     sees: frozenset[str] = frozenset()
 
-    def saw(self, sight: Sight) -> None:
+    def saw(self, sight: SeenChange) -> None:
         """Orphans are allowed on the way: their collection takes time."""
 
     def quiesced(self, objects: CommittedObjects, seconds: float) -> None:

@@ -11,14 +11,14 @@ from typing import Any
 from fairlead.model.key import Key
 from fairlead.model.views import DEPLOYMENTS
 from fairlead.model.views.objectives import OBJECTIVES
-from fairlead.sim.checkers.contract import CommittedObjects, Sight
+from fairlead.sim.checkers.contract import CommittedObjects, SeenChange
 from fairlead.sim.violation import Violation
 
 
 class ObjectivesRemember:
     name = "objectives-remember"
 
-    def saw(self, sight: Sight) -> None:
+    def saw(self, sight: SeenChange) -> None:
         if sight.key.resource != OBJECTIVES.name or sight.before is None or sight.after is None:
             return
         before, after = sight.before.status, sight.after.status

@@ -3,14 +3,14 @@ every object whose status can name one has it."""
 
 from __future__ import annotations
 
-from fairlead.sim.checkers.contract import CommittedObjects, Sight
+from fairlead.sim.checkers.contract import CommittedObjects, SeenChange
 from fairlead.sim.violation import Violation
 
 
 class ObservedGeneration:
     name = "observed-generation"
 
-    def saw(self, sight: Sight) -> None:
+    def saw(self, sight: SeenChange) -> None:
         after = sight.after
         observed = _observed(after)
         if not observed:
@@ -36,5 +36,5 @@ def _observed(view: object) -> int:
     return int(getattr(getattr(view, "status", None), "observed_generation", 0))
 
 
-def _named(sight: Sight) -> str:
+def _named(sight: SeenChange) -> str:
     return f"{sight.key.resource} {sight.key.name}"

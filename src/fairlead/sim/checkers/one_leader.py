@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from fairlead.control.leadership import FENCE, LEASE, NAMESPACE, RESOURCE
 from fairlead.model.key import Key
-from fairlead.sim.checkers.contract import LATE, CommittedObjects, Sight
+from fairlead.sim.checkers.contract import LATE, CommittedObjects, SeenChange
 from fairlead.sim.violation import Violation
 
 
@@ -20,7 +20,7 @@ class OneLeader:
         self._said_by = Key(RESOURCE, NAMESPACE, FENCE if fencing else LEASE)
         self._judges_late = fencing
 
-    def saw(self, sight: Sight) -> None:
+    def saw(self, sight: SeenChange) -> None:
         if sight.key == self._said_by:
             self._holder = "" if sight.after is None else sight.after.spec.holder_identity
         elif sight.by_plane and not sight.origin.endswith(self._holder or "nobody"):

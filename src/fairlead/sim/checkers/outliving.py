@@ -11,7 +11,7 @@ from typing import Any
 
 from fairlead.model.at_most_one import is_at_most_one
 from fairlead.model.views import PODS
-from fairlead.sim.checkers.contract import CommittedObjects, Sight
+from fairlead.sim.checkers.contract import CommittedObjects, SeenChange
 from fairlead.sim.processes.runs import CLOSED, DEADLINE, STOPPED, ProcessRun
 from fairlead.sim.violation import Violation
 
@@ -23,7 +23,7 @@ class OutlivesThePlane:
     def __init__(self) -> None:
         self._pods: dict[str, Any] = {}  # uid -> the newest that was committed
 
-    def saw(self, sight: Sight) -> None:
+    def saw(self, sight: SeenChange) -> None:
         if sight.key.resource != PODS.name:
             return
         if sight.after is None:

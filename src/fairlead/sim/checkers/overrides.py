@@ -34,7 +34,7 @@ from fairlead.model.views import (
     Reservation,
     SchedulerOverride,
 )
-from fairlead.sim.checkers.contract import CommittedObjects, Sight
+from fairlead.sim.checkers.contract import CommittedObjects, SeenChange
 from fairlead.sim.time import EPOCH
 from fairlead.sim.violation import Violation
 
@@ -58,7 +58,7 @@ class OverridesAreKept:
         self._begun: dict[Key, dict[Key, Deployment]] = {}  # by override: the Deployments as they were then
         self._made: dict[Key, dict[Key, None]] = {}
 
-    def saw(self, sight: Sight) -> None:
+    def saw(self, sight: SeenChange) -> None:
         resource = sight.key.resource
         if resource == OVERRIDES.name:
             self._saw_override(sight)
@@ -81,7 +81,7 @@ class OverridesAreKept:
         elif resource == RESERVATIONS.name and sight.before is None:
             self._saw_reservation(sight)
 
-    def _saw_override(self, sight: Sight) -> None:
+    def _saw_override(self, sight: SeenChange) -> None:
         if sight.after is None:
             self._overrides.pop(sight.key, None)
             self._observed_at.pop(sight.key, None)
@@ -113,7 +113,7 @@ class OverridesAreKept:
             if seconds - since > _LAG_SECONDS and ledger.is_active(self._overrides[key], now + _SKEW_SECONDS)
         ]
 
-    def _saw_pod(self, sight: Sight) -> None:
+    def _saw_pod(self, sight: SeenChange) -> None:
         pod: Pod = sight.last
         node = self._nodes.get(pod.spec.node_name)
         begins = sight.before is not None and not sight.before.metadata.deletion_timestamp
@@ -139,7 +139,7 @@ class OverridesAreKept:
                 told = f"pod {meta.name} was bound to {place.name}, which {each.metadata.name} keeps closed"
                 raise Violation(self.name, told)
 
-    def _saw_set(self, sight: Sight) -> None:
+    def _saw_set(self, sight: SeenChange) -> None:
         before = sight.before.spec.replicas if sight.before is not None else 0
         if sight.after is None or "deployment of plane-" not in sight.origin:
             return
@@ -162,7 +162,7 @@ class OverridesAreKept:
                 told = f"{found.metadata.name} got {found.spec.replicas} replicas of {_image(found)}"
                 raise Violation(self.name, f"{told}, and {each.metadata.name} pauses rollouts")
 
-    def _saw_reservation(self, sight: Sight) -> None:
+    def _saw_reservation(self, sight: SeenChange) -> None:
         found: Reservation = sight.last
         key = ledger.made_for(found.metadata)
         if key is None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from fairlead.model.views import NODES, PLACEMENT_QUOTAS, PODS
 from fairlead.reconcile.daemonset.eligibility import is_repelled, is_selected
-from fairlead.sim.checkers.contract import CommittedObjects, Sight
+from fairlead.sim.checkers.contract import CommittedObjects, SeenChange
 from fairlead.sim.checkers.room import Amounts, add, describe_excess, parse_amounts, sum_requests
 from fairlead.sim.violation import Violation
 
@@ -19,7 +19,7 @@ class PlacedAtRest:
     name = "placed-at-rest"
     sees: frozenset[str] = frozenset()
 
-    def saw(self, sight: Sight) -> None:
+    def saw(self, sight: SeenChange) -> None:
         """Says nothing about the way to rest."""
 
     def quiesced(self, objects: CommittedObjects, seconds: float) -> None:

@@ -9,7 +9,7 @@ count from their own revision on: a create that was judged without is judged ane
 from __future__ import annotations
 
 from fairlead.model.kinds.admission import bindings, policies
-from fairlead.sim.checkers.contract import CommittedObjects, Sight
+from fairlead.sim.checkers.contract import CommittedObjects, SeenChange
 from fairlead.sim.violation import Violation
 
 SETS = "sim.fairlead.dev/sets"
@@ -25,7 +25,7 @@ class PoliciesAreFollowed:
         self._bound: dict[str, None] = {}
         self._keys: dict[str, None] = {}  # of labels that some policy has set
 
-    def saw(self, sight: Sight) -> None:
+    def saw(self, sight: SeenChange) -> None:
         name = sight.key.name
         if sight.key.resource == _POLICIES:
             told = sight.last.metadata.annotations.get(SETS, "")
@@ -43,7 +43,7 @@ class PoliciesAreFollowed:
         elif sight.key.resource == "pods" and sight.before is None and self._keys:
             self._judge(sight)
 
-    def _judge(self, sight: Sight) -> None:
+    def _judge(self, sight: SeenChange) -> None:
         labels = sight.last.metadata.labels
         wanted = {
             self._sets[policy][0]: (policy, self._sets[policy][1])

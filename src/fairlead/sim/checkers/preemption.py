@@ -15,7 +15,7 @@ from fairlead.ledger.override import active
 from fairlead.ledger.priority import raises, value_of
 from fairlead.model.key import Key
 from fairlead.model.views import OVERRIDES, PODS, SchedulerOverride
-from fairlead.sim.checkers.contract import CommittedObjects, Sight
+from fairlead.sim.checkers.contract import CommittedObjects, SeenChange
 from fairlead.sim.time import EPOCH
 from fairlead.sim.violation import Violation
 
@@ -36,7 +36,7 @@ class PreemptionEnds:
         self._evictions: dict[str, int] = {}  # uid of a preemptor -> how many
         self._leaving: dict[Key, tuple[str, frozenset[str]]] = {}  # victims: node, uids of whom it may be for
 
-    def saw(self, sight: Sight) -> None:
+    def saw(self, sight: SeenChange) -> None:
         if sight.key.resource == OVERRIDES.name:
             self._saw_override(sight)
         if sight.key.resource != PODS.name:
@@ -60,7 +60,7 @@ class PreemptionEnds:
         for key in sorted(self._leaving):
             raise Violation(self.name, f"{key.name} was evicted and does not go")
 
-    def _evicted(self, sight: Sight) -> None:
+    def _evicted(self, sight: SeenChange) -> None:
         victim = sight.before
         node = victim.spec.node_name
         complaints = []
@@ -83,7 +83,7 @@ class PreemptionEnds:
         former = [(key, pod) for at, key, pod in self._former if seconds - at <= self._lag_seconds]
         return [*self._claims.items(), *former]
 
-    def _saw_override(self, sight: Sight) -> None:
+    def _saw_override(self, sight: SeenChange) -> None:
         known = self._raising.get(sight.key)
         if sight.after is not None:
             self._raising[sight.key] = sight.after

@@ -11,7 +11,7 @@ from typing import Any
 
 from fairlead.model.marks import AT_MOST_ONE
 from fairlead.model.views import PODS, REPLICASETS, STATEFULSETS
-from fairlead.sim.checkers.contract import CommittedObjects, Sight
+from fairlead.sim.checkers.contract import CommittedObjects, SeenChange
 from fairlead.sim.processes.runs import ProcessRun
 from fairlead.sim.violation import Violation
 
@@ -29,7 +29,7 @@ class AtMostOne:
         ] = {}  # uid of a ReplicaSet -> the most it wanted since a pod of it was begun
         self._running: dict[str, dict[ProcessRun, None]] = {}  # place -> runs
 
-    def saw(self, sight: Sight) -> None:
+    def saw(self, sight: SeenChange) -> None:
         if sight.key.resource == REPLICASETS.name:
             self._wanted[sight.last.metadata.uid] = sight.last.spec.replicas
         elif sight.key.resource == PODS.name:
@@ -69,7 +69,7 @@ class RunsOnce:
         self._begun: dict[tuple[str, str, int], ProcessRun] = {}
         self._running: dict[tuple[str, str], ProcessRun] = {}
 
-    def saw(self, sight: Sight) -> None:
+    def saw(self, sight: SeenChange) -> None:
         """Judges by runs alone."""
 
     def began(self, run: ProcessRun) -> None:
@@ -96,7 +96,7 @@ class TruthfulAtRest:
         self._running: dict[ProcessRun, None] = {}
         self._nodes: set[str] = set()
 
-    def saw(self, sight: Sight) -> None:
+    def saw(self, sight: SeenChange) -> None:
         """On the way a status may lag behind."""
 
     def began(self, run: ProcessRun) -> None:

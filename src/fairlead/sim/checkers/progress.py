@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 from fairlead.model.views import DAEMONSETS, DEPLOYMENTS, JOBS, STATEFULSETS
-from fairlead.sim.checkers.contract import CommittedObjects, Sight
+from fairlead.sim.checkers.contract import CommittedObjects, SeenChange
 from fairlead.sim.violation import Violation
 
 _WORKLOADS = frozenset(each.name for each in (DEPLOYMENTS, STATEFULSETS, DAEMONSETS, JOBS))
@@ -21,7 +21,7 @@ class TruthfulProgress:
     name = "truthful-progress"
     sees = frozenset(_WORKLOADS)
 
-    def saw(self, sight: Sight) -> None:
+    def saw(self, sight: SeenChange) -> None:
         if sight.key.resource not in _WORKLOADS or sight.after is None:
             return
         told = sight.after.status.progress

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from fairlead.model.key import Key
 from fairlead.model.views import LEASES
-from fairlead.sim.checkers.contract import CommittedObjects, Sight
+from fairlead.sim.checkers.contract import CommittedObjects, SeenChange
 from fairlead.sim.violation import Violation
 
 _EVENTS = "events"
@@ -35,7 +35,7 @@ class QuietAtRest:
         self._since: float | None = None
         self._retold = Retold()
 
-    def saw(self, sight: Sight) -> None:
+    def saw(self, sight: SeenChange) -> None:
         retold = self._retold.is_so(sight.key, sight.after is not None, sight.seconds)
         if self._since is not None and sight.key.resource != LEASES.name and not retold:
             raise Violation(

@@ -11,7 +11,7 @@ from typing import Any
 
 from fairlead.model.key import Key
 from fairlead.model.views import NODES, PLACEMENT_QUOTAS, PODS, RESOURCE_QUOTAS
-from fairlead.sim.checkers.contract import CommittedObjects, Sight
+from fairlead.sim.checkers.contract import CommittedObjects, SeenChange
 from fairlead.sim.checkers.quotas import BOUND, is_about, keeps_quota
 from fairlead.sim.checkers.room import Amounts, add, parse_amounts, sum_limits, sum_requests
 from fairlead.sim.violation import Violation
@@ -26,7 +26,7 @@ class QuotaIsTheSum:
     name = "quota-is-the-sum"
     sees: frozenset[str] = frozenset()
 
-    def saw(self, sight: Sight) -> None:
+    def saw(self, sight: SeenChange) -> None:
         """On the way a status may be behind: what is used is judged as it is committed (`quotas.py`)."""
 
     def quiesced(self, objects: CommittedObjects, seconds: float) -> None:

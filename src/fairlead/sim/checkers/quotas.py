@@ -16,7 +16,7 @@ from fairlead.model.key import Key
 from fairlead.model.marks import QUOTA_GIVEN
 from fairlead.model.selectors import matches_label_selector
 from fairlead.model.views import NODES, PLACEMENT_QUOTAS, PODS, RESOURCE_QUOTAS
-from fairlead.sim.checkers.contract import CommittedObjects, Sight
+from fairlead.sim.checkers.contract import CommittedObjects, SeenChange
 from fairlead.sim.checkers.room import Amounts, Bound, add, describe_excess, parse_amounts
 from fairlead.sim.violation import Violation
 
@@ -47,7 +47,7 @@ class QuotaKept:
             Key, tuple[float, Amounts]
         ] = {}  # quota -> when a pod last yielded, used until then
 
-    def saw(self, sight: Sight) -> None:
+    def saw(self, sight: SeenChange) -> None:
         key = sight.key
         if key.resource == PLACEMENT_QUOTAS.name:
             self._quota(sight)
@@ -59,7 +59,7 @@ class QuotaKept:
     def quiesced(self, objects: CommittedObjects, seconds: float) -> None:
         """Says nothing about rest."""
 
-    def _pod(self, sight: Sight) -> None:
+    def _pod(self, sight: SeenChange) -> None:
         key = sight.key
         quotas = [(at, quota) for at, quota in self._quotas.items() if at.namespace == key.namespace]
         if sight.after is None or keeps_quota(sight.after, BOUND):
@@ -78,7 +78,7 @@ class QuotaKept:
                     at, self._used(at, quota), quota, key.name, before if since == sight.seconds else {}
                 )
 
-    def _quota(self, sight: Sight) -> None:
+    def _quota(self, sight: SeenChange) -> None:
         if sight.after is None:
             self._quotas.pop(sight.key, None)
             return
@@ -115,7 +115,7 @@ class ResourceQuotaKept:
         self._yielded_at: dict[str, float] = {}  # namespace -> when one last handed its quota over
         self._leaving: set[Key] = set()
 
-    def saw(self, sight: Sight) -> None:
+    def saw(self, sight: SeenChange) -> None:
         key = sight.key
         if key.resource == RESOURCE_QUOTAS.name:
             limit = sight.after.spec.hard.get("pods") if sight.after is not None else None
@@ -126,7 +126,7 @@ class ResourceQuotaKept:
         elif key.resource == PODS.name:
             self._pod(sight)
 
-    def _pod(self, sight: Sight) -> None:
+    def _pod(self, sight: SeenChange) -> None:
         space, pod = sight.key.namespace, sight.after
         counted = self._counted.setdefault(space, set())
         counts = pod is not None and not pod.finished and keeps_quota(pod, "Created", BOUND)
@@ -146,7 +146,7 @@ class ResourceQuotaKept:
             self._yielded_at[space] = sight.seconds
         counted.discard(sight.key)
 
-    def _back(self, sight: Sight) -> None:
+    def _back(self, sight: SeenChange) -> None:
         staying = len(self._counted[sight.key.namespace] - self._leaving)
         for at, limit in self._limits.items():
             if at.namespace == sight.key.namespace and staying > limit:

@@ -14,7 +14,7 @@ from typing import Any
 from fairlead.core.quantity import parse
 from fairlead.model.key import Key
 from fairlead.model.views import PODS, REPLICASETS, RESOURCE_QUOTAS
-from fairlead.sim.checkers.contract import CommittedObjects, Sight
+from fairlead.sim.checkers.contract import CommittedObjects, SeenChange
 from fairlead.sim.violation import Violation
 
 _MADE_SECONDS = 90.0
@@ -34,7 +34,7 @@ class RefusalsEnd:
         self._lacking: dict[Key, float] = {}  # since when
         self._silent: dict[Key, float] = {}
 
-    def saw(self, sight: Sight) -> None:
+    def saw(self, sight: SeenChange) -> None:
         self._note(sight)
         for key, found in self._sets.items():
             quotas = self._quotas.get(key.namespace)
@@ -59,7 +59,7 @@ class RefusalsEnd:
     def quiesced(self, objects: CommittedObjects, seconds: float) -> None:
         """Says nothing about rest: what is refused for good is tried, and told of, for ever."""
 
-    def _note(self, sight: Sight) -> None:
+    def _note(self, sight: SeenChange) -> None:
         key, after = sight.key, sight.after
         if key.resource == RESOURCE_QUOTAS.name:
             quotas = self._quotas.setdefault(key.namespace, {})

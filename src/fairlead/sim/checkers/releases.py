@@ -18,7 +18,7 @@ from fairlead.model.key import Key
 from fairlead.model.marks import REPLACES, UNREACHABLE
 from fairlead.model.views import EVIDENCE_POLICIES, NODES, PODS, REPLICASETS
 from fairlead.reconcile.nodes.pod_marks import released_condition
-from fairlead.sim.checkers.contract import CommittedObjects, Sight
+from fairlead.sim.checkers.contract import CommittedObjects, SeenChange
 from fairlead.sim.checkers.live_children import GRACE_SECONDS
 from fairlead.sim.violation import Violation
 
@@ -38,7 +38,7 @@ class ReleasesKeepLimits:
         self._marked: dict[str, str] = {}  # node -> when it was tainted: tells one silence from the next
         self._released: dict[str, dict[tuple[str, str], float]] = {}  # zone -> (node, silence) -> when
 
-    def saw(self, sight: Sight) -> None:
+    def saw(self, sight: SeenChange) -> None:
         resource = sight.key.resource
         if resource == EVIDENCE_POLICIES.name:
             self._policy = sight.after
@@ -56,7 +56,7 @@ class ReleasesKeepLimits:
     def quiesced(self, objects: CommittedObjects, seconds: float) -> None:
         """Says nothing about rest."""
 
-    def _judge(self, sight: Sight) -> None:
+    def _judge(self, sight: SeenChange) -> None:
         node = sight.after.spec.node_name
         zone = self._zones.get(node, "")
         states = (
@@ -85,7 +85,7 @@ class ReplacementsFollowReleases:
         self._released: dict[str, bool] = {}  # uid -> whether it is
         self._replaced: dict[str, str] = {}  # uid -> name of the live one that took its place
 
-    def saw(self, sight: Sight) -> None:
+    def saw(self, sight: SeenChange) -> None:
         if sight.key.resource != PODS.name:
             return
         pod = sight.after
@@ -119,7 +119,7 @@ class RepairGoesOn:
         self._wanted: dict[str, int] = {}  # uid of a ReplicaSet -> replicas
         self._live: dict[str, set[Key]] = {}
 
-    def saw(self, sight: Sight) -> None:
+    def saw(self, sight: SeenChange) -> None:
         meta, after = sight.last.metadata, sight.after
         if sight.key.resource == REPLICASETS.name:
             self._begin_anew(meta.uid, sight.seconds)  # it had enough until it came to want more
@@ -164,7 +164,7 @@ class OriginalsAreKept:
         self._wanted: dict[str, int] = {}
         self._ready_at: dict[Key, float] = {}  # when it was last seen to be ready
 
-    def saw(self, sight: Sight) -> None:
+    def saw(self, sight: SeenChange) -> None:
         meta, pod = sight.last.metadata, sight.after
         if sight.key.resource == REPLICASETS.name:
             gone = pod is None or meta.deletion_timestamp
@@ -183,7 +183,7 @@ class OriginalsAreKept:
             self._ready_at[sight.key] = sight.seconds
         mine[sight.key] = pod
 
-    def _judge(self, sight: Sight, mine: dict[Key, Any]) -> None:
+    def _judge(self, sight: SeenChange, mine: dict[Key, Any]) -> None:
         meta = sight.last.metadata
         live = [pod for pod in mine.values() if pod.live]
         if sight.last.finished or len(live) > self._wanted.get(meta.controller.uid, 0):
@@ -201,7 +201,7 @@ class OriginalsAreKept:
         """Says nothing about rest."""
 
 
-def is_release(sight: Sight) -> bool:
+def is_release(sight: SeenChange) -> bool:
     """A pod that counted and does not any more, because its node was silent."""
     if (
         sight.after is None

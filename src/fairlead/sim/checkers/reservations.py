@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fairlead.model.key import Key
 from fairlead.model.views import RESERVATIONS
-from fairlead.sim.checkers.contract import CommittedObjects, Sight
+from fairlead.sim.checkers.contract import CommittedObjects, SeenChange
 from fairlead.sim.violation import Violation
 
 ACTIVE = ("Active", "Allocated")
@@ -17,7 +17,7 @@ class OneReservation:
     def __init__(self) -> None:
         self._active: dict[tuple[str, str], set[Key]] = {}
 
-    def saw(self, sight: Sight) -> None:
+    def saw(self, sight: SeenChange) -> None:
         if sight.key.resource != RESERVATIONS.name:
             return
         spec = sight.last.spec

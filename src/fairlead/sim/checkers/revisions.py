@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fairlead.sim.checkers.contract import CommittedObjects, Sight
+from fairlead.sim.checkers.contract import CommittedObjects, SeenChange
 from fairlead.sim.violation import Violation
 
 
@@ -13,7 +13,7 @@ class RevisionsIncrease:
     def __init__(self) -> None:
         self._newest = 0
 
-    def saw(self, sight: Sight) -> None:
+    def saw(self, sight: SeenChange) -> None:
         if sight.revision <= self._newest:
             raise Violation(self.name, f"{sight.key} got {sight.revision} after {self._newest}")
         if sight.last.metadata.resource_version != str(sight.revision):

@@ -12,7 +12,7 @@ from fairlead.model.key import Key
 from fairlead.model.kind import Json
 from fairlead.model.kinds.role import CLUSTER_ROLE, ROLE
 from fairlead.model.kinds.rolebinding import CLUSTER_ROLE_BINDING, ROLE_BINDING
-from fairlead.sim.checkers.contract import LATE, CommittedObjects, RoleBinding, Sight
+from fairlead.sim.checkers.contract import LATE, CommittedObjects, RoleBinding, SeenChange
 from fairlead.sim.checkers.grants import BY_USER
 from fairlead.sim.violation import Violation
 
@@ -27,7 +27,7 @@ class WritersHaveRights:
         self._roles: dict[tuple[str, str, str], list[Json]] = {}  # by kind, namespace and name: rules
         self._bindings: dict[Key, RoleBinding | None] = {}  # by key
 
-    def saw(self, sight: Sight) -> None:
+    def saw(self, sight: SeenChange) -> None:
         key = sight.key
         if key.resource in _ROLES:
             named = ("Role" if key.namespace else "ClusterRole", key.namespace, key.name)
@@ -38,7 +38,7 @@ class WritersHaveRights:
         if origin.startswith(BY_USER) and key.resource != "configmaps":
             self._judge(sight, origin.removeprefix(BY_USER))
 
-    def _judge(self, sight: Sight, user: str) -> None:
+    def _judge(self, sight: SeenChange, user: str) -> None:
         key = sight.key
         verbs = (
             {"create"}

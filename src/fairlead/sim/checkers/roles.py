@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from fairlead.model.kind import Json
 from fairlead.model.selectors import matches_label_selector
-from fairlead.sim.checkers.contract import CLUSTER_ROLES, CommittedObjects, Sight
+from fairlead.sim.checkers.contract import CLUSTER_ROLES, CommittedObjects, SeenChange
 from fairlead.sim.violation import Violation
 
 
@@ -15,7 +15,7 @@ class RolesAreGathered:
     name = "roles-are-gathered"
     sees: frozenset[str] = frozenset()
 
-    def saw(self, sight: Sight) -> None:
+    def saw(self, sight: SeenChange) -> None:
         """Says nothing about the way to rest."""
 
     def quiesced(self, objects: CommittedObjects, seconds: float) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 from fairlead.core import quantity
 from fairlead.model.key import Key
 from fairlead.model.views import PODS
-from fairlead.sim.checkers.contract import Sight
+from fairlead.sim.checkers.contract import SeenChange
 
 Amounts = dict[str, int]
 
@@ -59,7 +59,7 @@ class Bound:
         self.on: dict[str, dict[Key, Amounts]] = {}
         self._node_of: dict[Key, str] = {}
 
-    def saw(self, sight: Sight) -> str:
+    def saw(self, sight: SeenChange) -> str:
         """The node that a pod came to take room of with this commit; "" if it did not."""
         if sight.key.resource != PODS.name:
             return ""

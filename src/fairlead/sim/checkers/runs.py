@@ -11,7 +11,7 @@ from typing import Any
 from fairlead.decision.effects import OPERATION
 from fairlead.model.kinds.runbook import ABORTED, ENDED
 from fairlead.model.views.runbooks import RUNBOOK_RUNS, RunbookRun
-from fairlead.sim.checkers.contract import CommittedObjects, Sight
+from fairlead.sim.checkers.contract import CommittedObjects, SeenChange
 from fairlead.sim.violation import Violation
 
 _MADE_BY = "runbook/"
@@ -34,7 +34,7 @@ class RunsKeepTheirWord:
     def __init__(self) -> None:
         self._made: dict[str, str] = {}  # operation -> uid of what it made
 
-    def saw(self, sight: Sight) -> None:
+    def saw(self, sight: SeenChange) -> None:
         if sight.key.resource == RUNBOOK_RUNS.name:
             if sight.after is not None:
                 self._judge(sight.before, sight.after)

@@ -15,7 +15,7 @@ from fairlead.model.marks import NODE_LEASES, SUSPECT, UNREACHABLE
 from fairlead.model.policy import evidence_rows as rows
 from fairlead.model.views import EVIDENCE_POLICIES, LEASES, NODES, PODS
 from fairlead.reconcile.nodes.pod_marks import released_condition
-from fairlead.sim.checkers.contract import CommittedObjects, Sight
+from fairlead.sim.checkers.contract import CommittedObjects, SeenChange
 from fairlead.sim.checkers.releases import is_release
 from fairlead.sim.processes.runs import ProcessRun
 from fairlead.sim.violation import Violation
@@ -30,7 +30,7 @@ class _Renewals:
         self.at: dict[str, float] = {}
         self.deadlines: dict[str, float] = {}  # uid of a pod -> seconds after the last renewal
 
-    def saw(self, sight: Sight) -> None:
+    def saw(self, sight: SeenChange) -> None:
         key = sight.key
         if key.resource == LEASES.name and key.namespace == NODE_LEASES and sight.after is not None:
             self.at[key.name] = sight.seconds
@@ -48,7 +48,7 @@ class SilenceIsReal:
         self._renewals = _Renewals()
         self._after: dict[str, float] = {}  # act -> seconds of silence it needs
 
-    def saw(self, sight: Sight) -> None:
+    def saw(self, sight: SeenChange) -> None:
         self._renewals.saw(sight)
         resource, after = sight.key.resource, sight.after
         if resource == EVIDENCE_POLICIES.name and after is not None:
@@ -73,7 +73,7 @@ class SilenceIsReal:
     def quiesced(self, objects: CommittedObjects, seconds: float) -> None:
         """Says nothing about rest."""
 
-    def _judge(self, sight: Sight, node: str, needed: float, what: str) -> None:
+    def _judge(self, sight: SeenChange, node: str, needed: float, what: str) -> None:
         silent = sight.seconds - self._renewals.at.get(node, 0.0)
         if silent < needed - _SLACK:
             raise Violation(
@@ -89,7 +89,7 @@ class EndsInTime:
     def __init__(self) -> None:
         self._renewals = _Renewals()
 
-    def saw(self, sight: Sight) -> None:
+    def saw(self, sight: SeenChange) -> None:
         self._renewals.saw(sight)
 
     def began(self, run: ProcessRun) -> None:

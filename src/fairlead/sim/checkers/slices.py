@@ -10,7 +10,7 @@ from typing import Any
 from fairlead.model.marks import RELEASED
 from fairlead.model.service_views import ENDPOINT_SLICES, MANAGED_BY, SERVICE_NAME, SERVICES, SLICE_CONTROLLER
 from fairlead.model.views import PODS
-from fairlead.sim.checkers.contract import CommittedObjects, Sight
+from fairlead.sim.checkers.contract import CommittedObjects, SeenChange
 from fairlead.sim.violation import Violation
 
 _FULL = 100
@@ -21,7 +21,7 @@ class SlicesAtRest:
     name = "slices-at-rest"
     sees: frozenset[str] = frozenset()
 
-    def saw(self, sight: Sight) -> None:
+    def saw(self, sight: SeenChange) -> None:
         """Says nothing about the way to rest."""
 
     def quiesced(self, objects: CommittedObjects, seconds: float) -> None:

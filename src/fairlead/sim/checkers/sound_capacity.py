@@ -19,7 +19,7 @@ from fairlead.model.key import Key
 from fairlead.model.marks import OUT_OF_SERVICE, RELEASED, SUSPECT, UNREACHABLE
 from fairlead.model.views import DEPLOYMENTS, NODES, PODS, REPLICASETS
 from fairlead.sim.checkers.availability import least_available
-from fairlead.sim.checkers.contract import CommittedObjects, Sight
+from fairlead.sim.checkers.contract import CommittedObjects, SeenChange
 from fairlead.sim.checkers.live_children import GRACE_SECONDS, most_replicas
 from fairlead.sim.violation import Violation
 
@@ -62,7 +62,7 @@ class SoundCapacity:
         self._sets: dict[str, dict[str, int]] = {}  # uid of a Deployment -> its sets' sizes by uid
         self._deployments: dict[str, _Deployment] = {}
 
-    def saw(self, sight: Sight) -> None:
+    def saw(self, sight: SeenChange) -> None:
         resource = sight.key.resource
         if resource == PODS.name:
             self._pod(sight)
@@ -76,7 +76,7 @@ class SoundCapacity:
     def quiesced(self, objects: CommittedObjects, seconds: float) -> None:
         """Says nothing about rest."""
 
-    def _node(self, sight: Sight) -> None:
+    def _node(self, sight: SeenChange) -> None:
         name, node = sight.key.name, sight.after
         lost = node is not None and any(taint.get("key") in _MARKS for taint in node.spec.taints)
         if lost == (name in self._lost):
@@ -85,7 +85,7 @@ class SoundCapacity:
         for key, uid in self._on.get(name, {}).items():
             _turn(self._pods[uid][key], not lost and self._pods[uid][key].works, sight.seconds)
 
-    def _pod(self, sight: Sight) -> None:
+    def _pod(self, sight: SeenChange) -> None:
         owner = sight.last.metadata.controller
         if owner is None or owner.kind != REPLICASETS.kind:
             return
@@ -104,7 +104,7 @@ class SoundCapacity:
             self._on.setdefault(node, {})[key] = owner.uid
         _turn(known, works and node not in self._lost, sight.seconds)
 
-    def _deployment(self, sight: Sight) -> None:
+    def _deployment(self, sight: SeenChange) -> None:
         view = sight.after
         meta = view.metadata
         found = self._deployments.setdefault(meta.uid, _Deployment(meta.name))
@@ -113,7 +113,7 @@ class SoundCapacity:
             limits = (least_available(view.spec), most_replicas(view))
             found.limits.append((meta.generation, sight.seconds, *limits))
 
-    def _set(self, sight: Sight) -> None:
+    def _set(self, sight: SeenChange) -> None:
         meta = sight.last.metadata
         owner = meta.controller
         if sight.after is None or owner is None or meta.deletion_timestamp:
@@ -126,7 +126,9 @@ class SoundCapacity:
             self._judge(self._deployments[owner.uid], sizes, {**sizes, meta.uid: after}, sight)
         sizes[meta.uid] = after
 
-    def _judge(self, found: _Deployment, before: dict[str, int], after: dict[str, int], sight: Sight) -> None:
+    def _judge(
+        self, found: _Deployment, before: dict[str, int], after: dict[str, int], sight: SeenChange
+    ) -> None:
         least, most = found.bounds(sight.seconds)
         if sum(before.values()) > most:
             return  # too many must go, whatever can stay

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fairlead.model.marks import NODE_LEASES, RELEASED, SILENT_SINCE, SUSPECT, UNREACHABLE
 from fairlead.model.views import LEASES, NODES, PODS
-from fairlead.sim.checkers.contract import CommittedObjects, Sight
+from fairlead.sim.checkers.contract import CommittedObjects, SeenChange
 from fairlead.sim.violation import Violation
 
 _FRESH_SECONDS = 15.0
@@ -17,7 +17,7 @@ class NoStrandedMarks:
     def __init__(self) -> None:
         self._renewed: dict[str, float] = {}
 
-    def saw(self, sight: Sight) -> None:
+    def saw(self, sight: SeenChange) -> None:
         key = sight.key
         if key.resource == LEASES.name and key.namespace == NODE_LEASES:
             if sight.after is None:

@@ -13,7 +13,7 @@ from typing import Any
 
 from fairlead.model.reasons import WAITING_FOR
 from fairlead.model.views import DAEMONSETS, DEPLOYMENTS, PODS, REPLICASETS, STATEFULSETS
-from fairlead.sim.checkers.contract import CommittedObjects, Sight
+from fairlead.sim.checkers.contract import CommittedObjects, SeenChange
 from fairlead.sim.violation import Violation
 
 Json = dict[str, Any]
@@ -23,7 +23,7 @@ class TemplatesReachPods:
     name = "templates-reach-pods"
     sees: frozenset[str] = frozenset()
 
-    def saw(self, sight: Sight) -> None:
+    def saw(self, sight: SeenChange) -> None:
         """On the way pods of several templates are there."""
 
     def quiesced(self, objects: CommittedObjects, seconds: float) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from fairlead.core import codec
 from fairlead.model.key import Key
 from fairlead.port.request import READ_VERBS, Reply, Request
-from fairlead.sim.checkers.contract import CommittedObjects, Hears, Sight
+from fairlead.sim.checkers.contract import CommittedObjects, Hears, SeenChange
 from fairlead.sim.people import PEOPLE_LANE
 from fairlead.sim.violation import Violation
 
@@ -41,7 +41,7 @@ class WritersProgress(Hears):
             what = f"{request.verb} {at[1].resource} {at[1].name}"
             raise Violation(self.name, f"{origin} was refused {tries} times in a row: {what}: {told}")
 
-    def saw(self, sight: Sight) -> None:
+    def saw(self, sight: SeenChange) -> None:
         if self._refused:
             self._refused.pop((sight.origin, sight.key), None)
 

@@ -30,7 +30,7 @@ _CORDON = codec.encode({"spec": {"unschedulable": True}})
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ProposedChange:
     """`then`: asked for by a second person when `asks` are answered. `told`: what it is, in words."""
 
     asks: tuple[Request, ...] = ()
@@ -40,7 +40,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class RefusedChange:
     """What was asked for and refused, with the API's words."""
 
     request: Request
@@ -49,19 +49,19 @@ class Refusal:
 
 
 @dataclass(slots=True)
-class Asked:
+class ChangeOutcome:
     """What came of a change at the API."""
 
     at_seconds: float = 0.0
     unanswered: int = 0  # of what the first person asked for
     then: tuple[Request, ...] = ()
-    refused: list[Refusal] = field(default_factory=list)
+    refused: list[RefusedChange] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
 
-def carry_out(world: PreviewWorld, change: Change, pods: Iterable[Pod]) -> Asked:
+def carry_out(world: PreviewWorld, change: ProposedChange, pods: Iterable[Pod]) -> ChangeOutcome:
     """`pods`: as they are when the change is made."""
-    asked = Asked(world.seconds, len(change.asks), change.then)
+    asked = ChangeOutcome(world.seconds, len(change.asks), change.then)
     wanted = [(each, PERSON) for each in change.asks]
     wanted += [(_cordon(node), DRAIN) for node in change.drains]
     drained = frozenset(change.drains)
@@ -80,7 +80,7 @@ def carry_out(world: PreviewWorld, change: Change, pods: Iterable[Pod]) -> Asked
     return asked
 
 
-def _first_heard(world: PreviewWorld, asked: Asked, request: Request, reply: Reply | None) -> None:
+def _first_heard(world: PreviewWorld, asked: ChangeOutcome, request: Request, reply: Reply | None) -> None:
     """Once all that was asked for first is answered, a second person has a word."""
     _answered(world, asked, request, reply)
     asked.unanswered -= 1
@@ -96,7 +96,7 @@ def key_of(request: Request) -> Key:
     return Key(resource, request.namespace, name)
 
 
-def _answered(world: PreviewWorld, asked: Asked, request: Request, reply: Reply | None) -> None:
+def _answered(world: PreviewWorld, asked: ChangeOutcome, request: Request, reply: Reply | None) -> None:
     assert reply is not None  # this server does not die
     evicts = request.plural == PODS.name and request.subresource == "eviction"
     if evicts and reply.status == 429 and world.seconds < asked.at_seconds + EVICTION_ASKEDSECONDS:
@@ -108,7 +108,7 @@ def _answered(world: PreviewWorld, asked: Asked, request: Request, reply: Reply 
         asked.warnings += [each for each in reply.warnings if each not in asked.warnings]
         return
     message = str(codec.decode(reply.body).get("message", ""))
-    asked.refused.append(Refusal(request, reply.status, message))
+    asked.refused.append(RefusedChange(request, reply.status, message))
 
 
 def _evict(pod: Pod) -> Request:

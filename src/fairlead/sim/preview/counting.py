@@ -15,7 +15,7 @@ from fairlead.ledger import override as ledger
 from fairlead.ledger.pod_needs import placed_usage
 from fairlead.model.key import Key
 from fairlead.model.views import OVERRIDES, PODS, Node, Pod, SchedulerOverride
-from fairlead.sim.preview.reading import Objects, zone_of
+from fairlead.sim.preview.reading import ObjectsOfMoment, zone_of
 
 SHOWN = ("cpu", "memory", "pods")
 Named = tuple[str, str]  # namespace and workload
@@ -23,12 +23,12 @@ Naming = Callable[[Pod], Named]
 _override = msgspec.json.Decoder(SchedulerOverride).decode
 
 
-def workload_of(objects: Objects, pod: Pod) -> Named:
+def workload_of(objects: ObjectsOfMoment, pod: Pod) -> Named:
     meta = pod.metadata
     return meta.namespace, objects.workload_of(Key(PODS.name, meta.namespace, meta.name), meta)
 
 
-def placed(objects: Objects, naming: Naming) -> dict[Named, Counter[str]]:
+def placed(objects: ObjectsOfMoment, naming: Naming) -> dict[Named, Counter[str]]:
     """How many pods of each workload are on each node."""
     found: dict[Named, Counter[str]] = defaultdict(Counter)
     for pod in objects.pods():
@@ -37,7 +37,7 @@ def placed(objects: Objects, naming: Naming) -> dict[Named, Counter[str]]:
     return found
 
 
-def waiting(objects: Objects, naming: Naming) -> dict[Named, list[Pod]]:
+def waiting(objects: ObjectsOfMoment, naming: Naming) -> dict[Named, list[Pod]]:
     found: dict[Named, list[Pod]] = defaultdict(list)
     for pod in objects.pods():
         if not pod.spec.node_name and not pod.finished and not pod.metadata.deletion_timestamp:
@@ -45,7 +45,7 @@ def waiting(objects: Objects, naming: Naming) -> dict[Named, list[Pod]]:
     return found
 
 
-def free(objects: Objects, now: float) -> dict[tuple[str, str], int]:
+def free(objects: ObjectsOfMoment, now: float) -> dict[tuple[str, str], int]:
     """What nodes that take new pods have left, by zone and resource, in billionths."""
     closed = _closed(objects, now)
     open_nodes = {name: node for name, node in objects.nodes().items() if node.ready and not closed(node)}
@@ -69,7 +69,7 @@ def free(objects: Objects, now: float) -> dict[tuple[str, str], int]:
     return found
 
 
-def _closed(objects: Objects, now: float) -> Callable[[Node], bool]:
+def _closed(objects: ObjectsOfMoment, now: float) -> Callable[[Node], bool]:
     """Cordoned, by its own field or by an override that closes the place to all."""
     entries = (each for key, each in objects.entries.items() if key.resource == OVERRIDES.name)
     overrides = [

@@ -76,7 +76,7 @@ class RefusedAsk:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class PreviewDifference:
     """`settled`: nothing more happened after `seconds`; if not, that is how far it was looked ahead."""
 
     told: str

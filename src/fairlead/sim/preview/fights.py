@@ -11,11 +11,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from fairlead.core import codec
-from fairlead.ledger.authority import AuthorityTable, Autoscaler, Fight, autoscaler_of
+from fairlead.ledger.authority import AuthorityTable, Fight, ScalingBounds, autoscaler_of
 from fairlead.model.views import NODES, PODS
 from fairlead.sim.preview.difference import REACTS, REMAKES, REVERTS, FightTold
-from fairlead.sim.preview.reading import Objects, said_fields, singular
-from fairlead.sim.preview.world import PERSON, Commit
+from fairlead.sim.preview.reading import ObjectsOfMoment, said_fields, singular
+from fairlead.sim.preview.world import PERSON, PreviewCommit
 from fairlead.store.contract import ADDED, DELETED, MODIFIED
 
 Json = dict[str, Any]
@@ -25,7 +25,11 @@ EDITS_MAX = 200
 
 
 def fights_of(
-    commits: Sequence[Commit], before: Objects, after: Objects, since: float, table: AuthorityTable
+    commits: Sequence[PreviewCommit],
+    before: ObjectsOfMoment,
+    after: ObjectsOfMoment,
+    since: float,
+    table: AuthorityTable,
 ) -> tuple[FightTold, ...]:
     found: list[FightTold] = []
     autoscalers = [
@@ -43,7 +47,7 @@ def fights_of(
     return tuple(_gathered(found))
 
 
-def _is_deletion(edit: Commit) -> bool:
+def _is_deletion(edit: PreviewCommit) -> bool:
     if edit.change.type == DELETED:
         return True
     before = edit.change.before
@@ -51,9 +55,9 @@ def _is_deletion(edit: Commit) -> bool:
     return key in edit.change.entry.data and before is not None and key not in before.data
 
 
-def _made(commits: Sequence[Commit]) -> dict[object, list[tuple[int, Commit]]]:
+def _made(commits: Sequence[PreviewCommit]) -> dict[object, list[tuple[int, PreviewCommit]]]:
     """What controllers created, with its place among the commits: by key, and by resource and controller."""
-    found: dict[object, list[tuple[int, Commit]]] = {}
+    found: dict[object, list[tuple[int, PreviewCommit]]] = {}
     for place, each in enumerate(commits):
         if each.change.type != ADDED or each.by == PERSON:
             continue
@@ -65,9 +69,9 @@ def _made(commits: Sequence[Commit]) -> dict[object, list[tuple[int, Commit]]]:
 
 
 def _deleted(
-    edit: Commit,
+    edit: PreviewCommit,
     place: int,
-    made: dict[object, list[tuple[int, Commit]]],
+    made: dict[object, list[tuple[int, PreviewCommit]]],
     since: float,
     table: AuthorityTable,
 ) -> list[FightTold]:
@@ -94,9 +98,9 @@ def _deleted(
 
 
 def _changed(
-    edit: Commit,
-    later: Sequence[Commit],
-    after: Objects,
+    edit: PreviewCommit,
+    later: Sequence[PreviewCommit],
+    after: ObjectsOfMoment,
     since: float,
     table: AuthorityTable,
     autoscalers: list[Json],
@@ -107,7 +111,7 @@ def _changed(
     fields = said_fields(before, entry)
     what = f"{singular(key.resource)}/{key.name}"
     scaled = [each for each in autoscalers if each["metadata"].get("namespace") == key.namespace]
-    target: Autoscaler | None = autoscaler_of(str(new.get("kind", "")), key.name, scaled)
+    target: ScalingBounds | None = autoscaler_of(str(new.get("kind", "")), key.name, scaled)
     told: list[FightTold] = []
     ended = after.entries.get(key)
     last = codec.decode(ended.data) if ended is not None else None
@@ -129,7 +133,7 @@ def _changed(
     return told
 
 
-def _reacted(row: Fight, edit: Commit, later: Iterable[Commit], since: float) -> float | None:
+def _reacted(row: Fight, edit: PreviewCommit, later: Iterable[PreviewCommit], since: float) -> float | None:
     """When the controller was seen to do something to the object, or to pods on the node, after the edit."""
     key = edit.change.entry.key
     on_node = b'"nodeName":"%b"' % key.name.encode() if key.resource == NODES.name else b""
@@ -143,7 +147,9 @@ def _reacted(row: Fight, edit: Commit, later: Iterable[Commit], since: float) ->
     return None
 
 
-def _who_changed(later: Iterable[Commit], key: object, field: str, wanted: Any) -> Commit | None:
+def _who_changed(
+    later: Iterable[PreviewCommit], key: object, field: str, wanted: Any
+) -> PreviewCommit | None:
     for each in later:
         ours = each.change.entry.key != key or each.by == PERSON
         if not ours and _value(codec.decode(each.change.entry.data), field) != wanted:
@@ -151,11 +157,11 @@ def _who_changed(later: Iterable[Commit], key: object, field: str, wanted: Any) 
     return None
 
 
-def _when(again: Commit | None, controller: str, since: float) -> float | None:
+def _when(again: PreviewCommit | None, controller: str, since: float) -> float | None:
     return round(again.seconds - since, 3) if again is not None and again.by == controller else None
 
 
-def _remakes(again: Commit | None, controller: str) -> str:
+def _remakes(again: PreviewCommit | None, controller: str) -> str:
     return REMAKES if again is not None and again.by == controller else REACTS
 
 

@@ -19,14 +19,21 @@ from fairlead.ledger.authority import AuthorityTable
 from fairlead.model.pod_decoder import decode_pod
 from fairlead.model.views import PODS, Pod
 from fairlead.port.request import Request
-from fairlead.sim.preview.change import Asked, Change, carry_out, key_of
+from fairlead.sim.preview.change import ChangeOutcome, ProposedChange, carry_out, key_of
 from fairlead.sim.preview.counting import SHOWN, Named, free, placed, waiting, workload_of
-from fairlead.sim.preview.difference import Act, Difference, FightTold, RefusedAsk, RoomTold, WorkloadTold
+from fairlead.sim.preview.difference import (
+    Act,
+    FightTold,
+    PreviewDifference,
+    RefusedAsk,
+    RoomTold,
+    WorkloadTold,
+)
 from fairlead.sim.preview.fights import fights_of
 from fairlead.sim.preview.nodes import behaviour_of
-from fairlead.sim.preview.reading import Objects, acts_of, singular, zone_of
+from fairlead.sim.preview.reading import ObjectsOfMoment, acts_of, singular, zone_of
 from fairlead.sim.preview.state import LiveState, backup_of_state
-from fairlead.sim.preview.world import PERSON, Commit, PreviewWorld
+from fairlead.sim.preview.world import PERSON, PreviewCommit, PreviewWorld
 from fairlead.store.contract import DELETED
 
 #: bound: plane | how far a forecast looks ahead, unless it is told another end | told as not settled
@@ -36,11 +43,11 @@ _NANO = 1_000_000_000
 
 def preview(
     state: LiveState,
-    change: Change,
+    change: ProposedChange,
     until_seconds: float = UNTIL_SECONDS,
     user: User | None = None,
     table: AuthorityTable | None = None,
-) -> Difference:
+) -> PreviewDifference:
     """`until_seconds`: how far ahead it looks if nothing settles before."""
     backup = backup_of_state(state)
     entries = {each.entry.key: each.entry for each in backup.changes}
@@ -53,7 +60,7 @@ def preview(
 
     world = begin()
     world.settle(until_seconds)
-    before = Objects(entries, world.decode_pod)
+    before = ObjectsOfMoment(entries, world.decode_pod)
     anyway = list(world.commits)
     if anyway:
         without = before.moved_on(anyway)
@@ -66,7 +73,7 @@ def preview(
     commits = world.commits
     after = before.moved_on(commits)
     ran = _Ran(before, without, after, commits, asked.at_seconds, state.now)
-    return Difference(
+    return PreviewDifference(
         told=change.told,
         revision=state.revision,
         settled=settled,
@@ -100,7 +107,7 @@ def look_ahead(state: LiveState, until_seconds: float = UNTIL_SECONDS) -> Ahead:
     pods = [decode_pod(entry.data) for key, entry in entries.items() if key.resource == PODS.name]
     world = PreviewWorld(backup, int(state.now), behaviour_of(pods))
     settled = world.settle(until_seconds)
-    after = Objects(entries, world.decode_pod).moved_on(world.commits)
+    after = ObjectsOfMoment(entries, world.decode_pod).moved_on(world.commits)
     acts = sorted(acts_of(world.commits, after, 0.0).values(), key=lambda each: each.seconds)
     last = _last(world.commits, 0.0) if settled else until_seconds
     return Ahead(settled, round(last, 3), tuple(acts), len(world.commits))
@@ -111,11 +118,11 @@ def _met(found: Iterable[FightTold], absent: frozenset[str]) -> tuple[FightTold,
     return tuple(each for each in found if each.controller not in absent)
 
 
-def _last(commits: Sequence[Commit], since: float) -> float:
+def _last(commits: Sequence[PreviewCommit], since: float) -> float:
     return max(0.0, commits[-1].seconds - since) if commits else 0.0
 
 
-def _refused(asked: Asked) -> tuple[RefusedAsk, ...]:
+def _refused(asked: ChangeOutcome) -> tuple[RefusedAsk, ...]:
     return tuple(RefusedAsk(_told(each.request), each.status, each.message) for each in asked.refused)
 
 
@@ -131,10 +138,10 @@ class _Ran:
 
     def __init__(
         self,
-        before: Objects,
-        without: Objects,
-        after: Objects,
-        commits: Sequence[Commit],
+        before: ObjectsOfMoment,
+        without: ObjectsOfMoment,
+        after: ObjectsOfMoment,
+        commits: Sequence[PreviewCommit],
         since: float,
         now: float,
     ) -> None:
@@ -142,7 +149,7 @@ class _Ran:
         self._before, self._without, self._after = before, without, after
         self._commits, self._since, self._now = commits, since, now
 
-    def acts(self, anyway: Sequence[Commit]) -> tuple[Act, ...]:
+    def acts(self, anyway: Sequence[PreviewCommit]) -> tuple[Act, ...]:
         """Those of controllers that come with the change alone, or more often with it."""
         found = acts_of(self._commits, self._after, self._since)
         usual = acts_of(anyway, self._without, 0.0)

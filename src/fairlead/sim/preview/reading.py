@@ -15,7 +15,7 @@ from fairlead.model.key import Key
 from fairlead.model.marks import ZONE
 from fairlead.model.views import NODES, PODS, Anything, Meta, Node, Pod
 from fairlead.sim.preview.difference import Act
-from fairlead.sim.preview.world import Commit
+from fairlead.sim.preview.world import PreviewCommit
 from fairlead.store.contract import ADDED, DELETED, Entry
 
 Json = dict[str, Any]
@@ -26,7 +26,7 @@ _ASIDE = "metadata.annotations"  # told only where nothing else is
 _FIELDS_SHOWN = 3
 
 
-class Objects:
+class ObjectsOfMoment:
     """All objects of a moment, and who owns whom. A dictionary of entries that commits move on."""
 
     def __init__(self, entries: Mapping[Key, Entry], decode_pod: Callable[[bytes], Pod]) -> None:
@@ -38,8 +38,8 @@ class Objects:
             if key.resource not in (PODS.name, NODES.name):
                 self._learn(key, entry)
 
-    def moved_on(self, commits: Iterable[Commit]) -> Objects:
-        found = Objects({}, self.decode_pod)
+    def moved_on(self, commits: Iterable[PreviewCommit]) -> ObjectsOfMoment:
+        found = ObjectsOfMoment({}, self.decode_pod)
         found.entries, found._heads = dict(self.entries), dict(self._heads)
         for each in commits:
             entry = each.change.entry
@@ -107,7 +107,7 @@ class _Gathered:
     names: Counter[str] = field(default_factory=Counter)
 
 
-def acts_of(commits: Iterable[Commit], objects: Objects, since: float) -> dict[_Deed, Act]:
+def acts_of(commits: Iterable[PreviewCommit], objects: ObjectsOfMoment, since: float) -> dict[_Deed, Act]:
     """What was done, by who did it, what, and for which workload. `objects`: with the owners of all of it."""
     gathered: dict[_Deed, _Gathered] = {}
     for each in commits:
@@ -129,7 +129,7 @@ def acts_of(commits: Iterable[Commit], objects: Objects, since: float) -> dict[_
     }
 
 
-def _deed(commit: Commit, objects: Objects) -> tuple[str, str, str, str] | None:
+def _deed(commit: PreviewCommit, objects: ObjectsOfMoment) -> tuple[str, str, str, str] | None:
     """What a commit is, its plural, namespace and workload; None: nobody asks (a status, a start of a pod)."""
     change = commit.change
     key, before, after = change.entry.key, change.before, change.entry

@@ -28,10 +28,10 @@ from fairlead.model.runbooks.values import type_of
 from fairlead.model.views import OVERRIDES, PODS
 from fairlead.model.views.runbooks import RUNBOOK_RUNS, RunbookRun, StepRecord
 from fairlead.port.request import MERGE_PATCH, Reply, Request
-from fairlead.sim.preview.change import SECOND, Change, carry_out, key_of
+from fairlead.sim.preview.change import SECOND, ProposedChange, carry_out, key_of
 from fairlead.sim.preview.difference import Act
 from fairlead.sim.preview.nodes import behaviour_of
-from fairlead.sim.preview.reading import Objects, acts_of, singular
+from fairlead.sim.preview.reading import ObjectsOfMoment, acts_of, singular
 from fairlead.sim.preview.state import LiveState, backup_of_state
 from fairlead.sim.preview.world import PERSON, PreviewWorld
 from fairlead.store.contract import ADDED
@@ -54,7 +54,7 @@ class Rehearsal:
     namespace: str
     params: Mapping[str, str]
     answers: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    meanwhile: Mapping[str, Change] = field(default_factory=dict)
+    meanwhile: Mapping[str, ProposedChange] = field(default_factory=dict)
     name: str = "rehearsal"
 
 
@@ -104,7 +104,7 @@ def rehearse(state: LiveState, wanted: Rehearsal, until_seconds: float = UNTIL_S
     world.settle(_REST_SECONDS)
     stage = _Stage(world, wanted, procedure)
     stage.go(until_seconds)
-    after = Objects(entries, world.decode_pod).moved_on(world.commits)
+    after = ObjectsOfMoment(entries, world.decode_pod).moved_on(world.commits)
     return stage.told(after)
 
 
@@ -217,7 +217,7 @@ class _Stage:
 
     # What came of it
 
-    def told(self, after: Objects) -> Rehearsed:
+    def told(self, after: ObjectsOfMoment) -> Rehearsed:
         run = self._now()
         lasted = round(self._world.seconds - self._since, 3)
         if run is None:

@@ -15,7 +15,7 @@ from typing import Any
 
 from fairlead.model.pod_decoder import decode_pod
 from fairlead.sim.preview.counting import Named, free, placed, waiting, workload_of
-from fairlead.sim.preview.reading import Objects
+from fairlead.sim.preview.reading import ObjectsOfMoment
 from fairlead.sim.preview.state import LiveState, backup_of_state
 
 Json = dict[str, Any]
@@ -112,9 +112,9 @@ def score(preview: Json, happened: Happened) -> Score:
     return Score(_share(pairs), tuple(rows), room)
 
 
-def _objects(state: LiveState) -> Objects:
+def _objects(state: LiveState) -> ObjectsOfMoment:
     entries = {each.entry.key: each.entry for each in backup_of_state(state).changes}
-    return Objects(entries, decode_pod)
+    return ObjectsOfMoment(entries, decode_pod)
 
 
 def _share(pairs: Iterable[tuple[int, int]]) -> float:

@@ -59,7 +59,7 @@ Answered = Callable[[Reply | None], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Commit:
+class PreviewCommit:
     """One write that happened in the world: when, by whom (a controller's name, or PERSON), and what."""
 
     seconds: float
@@ -83,7 +83,7 @@ class PreviewWorld:
         kinds = kinds_present([*resources, *(change.entry.key.resource for change in backup.changes)])
         self.absent = absent_from(kinds)  # controllers by name
         self.timeline = Timeline(chance, epoch)
-        self.commits: list[Commit] = []
+        self.commits: list[PreviewCommit] = []
         self._digest = NoDigest(self.timeline)
         self._user = user or User(PERSON, groups=(MASTERS, "system:authenticated"))
         self._last_ms = 0
@@ -148,7 +148,7 @@ class PreviewWorld:
             if change.entry.key.resource == LEASES.name:
                 continue
             by = origins.get(change.entry.revision, "")
-            self.commits.append(Commit(self.seconds, by, change))
+            self.commits.append(PreviewCommit(self.seconds, by, change))
             self._nodes.observe(change)
             self._last_ms = self.timeline.ms
 

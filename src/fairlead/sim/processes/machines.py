@@ -25,9 +25,9 @@ from functools import partial
 from fairlead.agent.contract import (
     Close,
     Closed,
+    ContainerEnded,
     ContainerRun,
     ContainerState,
-    Ended,
     Extend,
     Failed,
     Found,
@@ -405,11 +405,11 @@ class SimulatedMachine:
             previous=self._ended(previous) if previous is not None else None,
         )
 
-    def _ended(self, container: _Container) -> Ended | None:
+    def _ended(self, container: _Container) -> ContainerEnded | None:
         if container.ended is None:
             return None
         code, signal, reason, ms = container.ended
-        return Ended(
+        return ContainerEnded(
             attempt=container.attempt, exit_code=code, signal=signal, reason=reason, message="",
             started_at=self._agents_time(container.started_ms), finished_at=self._agents_time(ms),
         )  # fmt: skip

@@ -11,15 +11,15 @@ from __future__ import annotations
 from typing import Any
 
 from fairlead.sim.scenario import Expected
-from fairlead.sim.scenarios.field import Field
+from fairlead.sim.scenarios.field import ScenarioField
 from fairlead.sim.scenarios.kinds import kind_named, object_named
 
 
-def expected_of(field: Field) -> tuple[Expected, ...]:
+def expected_of(field: ScenarioField) -> tuple[Expected, ...]:
     return tuple(map(_line, field.items()))
 
 
-def _line(entry: Field) -> Expected:
+def _line(entry: ScenarioField) -> Expected:
     given = entry.mapping(("object", "has", "count", "where", "is", "namespace"))
     namespace = given["namespace"].text() if "namespace" in given else ""
     if "object" in given:
@@ -34,7 +34,7 @@ def _line(entry: Field) -> Expected:
     return Expected(kind.resource, _fields(given, "where"), namespace, number=given["is"].whole())
 
 
-def _fields(given: dict[str, Field], name: str) -> tuple[tuple[str, Any], ...]:
+def _fields(given: dict[str, ScenarioField], name: str) -> tuple[tuple[str, Any], ...]:
     if name not in given:
         return ()
     return tuple((path, each.value) for path, each in given[name].mapping().items())

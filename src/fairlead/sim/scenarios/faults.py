@@ -22,7 +22,7 @@ from fairlead.control.roster import default_deciders
 from fairlead.sim.faults import CALM, DEFAULT, Faults, NodeFaults
 from fairlead.sim.incidents.pinned import EVERY, LEADER, STANDBY
 from fairlead.sim.scenario import Mishap, PinnedFault
-from fairlead.sim.scenarios.field import Field
+from fairlead.sim.scenarios.field import ScenarioField
 from fairlead.sim.scenarios.kinds import kind_named
 
 _SERVER = "server"
@@ -58,7 +58,7 @@ _SUFFERINGS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Cast:
+class FaultTargets:
     """Who there is, as far as faults may name them."""
 
     planes: int
@@ -86,7 +86,7 @@ class PinnedFaultsOf:
         return max([*of_planes, *(each.at_seconds + each.seconds for each in self.of_nodes)], default=0.0)
 
 
-def rates_of(field: Field, machines: bool) -> Faults:
+def rates_of(field: ScenarioField, machines: bool) -> Faults:
     kinds: type[Faults] = NodeFaults if machines else Faults
     known = [each.name for each in fields(kinds)]
     if isinstance(field.value, str):
@@ -101,7 +101,7 @@ def rates_of(field: Field, machines: bool) -> Faults:
     return kinds(**rates)
 
 
-def pinned_of(field: Field, cast: Cast) -> PinnedFaultsOf:
+def pinned_of(field: ScenarioField, cast: FaultTargets) -> PinnedFaultsOf:
     planes: list[PinnedFault] = []
     nodes: list[Mishap] = []
     for entry in field.items():
@@ -113,7 +113,7 @@ def pinned_of(field: Field, cast: Cast) -> PinnedFaultsOf:
     return PinnedFaultsOf(tuple(planes), tuple(nodes))
 
 
-def _pinned(entry: Field, cast: Cast) -> PinnedFault | Mishap:
+def _pinned(entry: ScenarioField, cast: FaultTargets) -> PinnedFault | Mishap:
     given = entry.mapping()
     every = (*_OF_PROCESS, *_OF_WATCH, *_OTHERS)
     does = [name for name in given if name in every]
@@ -128,7 +128,7 @@ def _pinned(entry: Field, cast: Cast) -> PinnedFault | Mishap:
     return _of_write(entry, at, cast) if name == "write" else _of_node(entry, at, cast)
 
 
-def _of_process(entry: Field, name: str, at: float, cast: Cast) -> PinnedFault:
+def _of_process(entry: ScenarioField, name: str, at: float, cast: FaultTargets) -> PinnedFault:
     given = entry.mapping(("at", name, *(("for",) if name in _LASTING else ())))
     who = given[name].choice((*cast.processes, _SERVER) if name == "restart" else cast.processes)
     seconds = _lasts(entry, given) if name in _LASTING else 0.0
@@ -136,14 +136,14 @@ def _of_process(entry: Field, name: str, at: float, cast: Cast) -> PinnedFault:
     return PinnedFault(at, what, _at_instant(entry, who, at), seconds)
 
 
-def _of_watch(entry: Field, name: str, at: float, cast: Cast) -> PinnedFault:
+def _of_watch(entry: ScenarioField, name: str, at: float, cast: FaultTargets) -> PinnedFault:
     given = entry.mapping(("at", name, "of", *(("for",) if name == "delay" else ())))
     kind = kind_named(given[name], given[name].text())
     seconds = _lasts(entry, given) if name == "delay" else 0.0
     return PinnedFault(at, _OF_WATCH[name], _process(entry, given, at, cast), seconds, kind.resource)
 
 
-def _of_write(entry: Field, at: float, cast: Cast) -> PinnedFault:
+def _of_write(entry: ScenarioField, at: float, cast: FaultTargets) -> PinnedFault:
     given = entry.mapping(("at", "write", "of", "by", "nth", "then"))
     for needed, such in (("by", "the controller, such as replicaset"), ("then", " or ".join(_FATES))):
         if needed not in given:
@@ -164,7 +164,7 @@ def _of_write(entry: Field, at: float, cast: Cast) -> PinnedFault:
     )
 
 
-def _of_node(entry: Field, at: float, cast: Cast) -> Mishap:
+def _of_node(entry: ScenarioField, at: float, cast: FaultTargets) -> Mishap:
     given = entry.mapping(("at", "node", "suffers", "for"))
     if not cast.machines:
         raise entry.refused("only nodes under machines have faults of their own; those under nodes pretend")
@@ -176,17 +176,17 @@ def _of_node(entry: Field, at: float, cast: Cast) -> Mishap:
     )
 
 
-def _lasts(entry: Field, given: dict[str, Field]) -> float:
+def _lasts(entry: ScenarioField, given: dict[str, ScenarioField]) -> float:
     if "for" not in given:
         raise entry.refused('needs "for": how long it lasts, such as 8s')
     return given["for"].seconds()
 
 
-def _process(entry: Field, given: dict[str, Field], at: float, cast: Cast) -> str:
+def _process(entry: ScenarioField, given: dict[str, ScenarioField], at: float, cast: FaultTargets) -> str:
     return _at_instant(entry, given["of"].choice(cast.processes) if "of" in given else LEADER, at)
 
 
-def _at_instant(entry: Field, who: str, at: float) -> str:
+def _at_instant(entry: ScenarioField, who: str, at: float) -> str:
     if who in (LEADER, STANDBY) and not at:
         raise entry.refused(
             'nobody leads at the beginning: say from which instant ("at: 2s"), or name a plane'

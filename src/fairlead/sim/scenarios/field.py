@@ -17,14 +17,14 @@ from fairlead.core.errors import UsageError
 _SECONDS = re.compile(r"(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?(?:(\d+)ms)?")
 
 
-class Field:
+class ScenarioField:
     __slots__ = ("_loader", "_node", "_parts", "line", "path")
 
     def __init__(self, node: Any, path: str, loader: Any) -> None:
         self._node, self._loader = node, loader
         self.path = path
         self.line: int = node.start_mark.line + 1
-        self._parts: dict[str, Field] | None = None
+        self._parts: dict[str, ScenarioField] | None = None
 
     def refused(self, why: str) -> UsageError:
         return UsageError(f"line {self.line}: {self.path or 'the scenario'}: {why}")
@@ -34,7 +34,7 @@ class Field:
         """As plain data."""
         return self._loader.construct_object(self._node, deep=True)
 
-    def mapping(self, known: Sequence[str] = ()) -> dict[str, Field]:
+    def mapping(self, known: Sequence[str] = ()) -> dict[str, ScenarioField]:
         """Its fields by name; with `known`, no others."""
         if self._parts is None:
             if self._node.id != "mapping":
@@ -42,7 +42,7 @@ class Field:
             self._parts = {}
             for name_node, value in self._node.value:
                 name = str(name_node.value)
-                part = Field(value, f"{self.path}.{name}" if self.path else name, self._loader)
+                part = ScenarioField(value, f"{self.path}.{name}" if self.path else name, self._loader)
                 part.line = name_node.start_mark.line + 1
                 if name in self._parts:
                     raise part.refused("stands there twice: take one of them away")
@@ -52,11 +52,11 @@ class Field:
                 raise part.refused(f"is no field here; there are: {', '.join(known)}")
         return self._parts
 
-    def items(self) -> list[Field]:
+    def items(self) -> list[ScenarioField]:
         if self._node.id != "sequence":
             raise self.refused("must be a list: begin each entry with a hyphen")
         return [
-            Field(each, f"{self.path}[{number}]", self._loader)
+            ScenarioField(each, f"{self.path}[{number}]", self._loader)
             for number, each in enumerate(self._node.value)
         ]
 
@@ -104,7 +104,7 @@ class Field:
         return value
 
 
-def read_document(data: bytes) -> Field:
+def read_document(data: bytes) -> ScenarioField:
     import yaml  # here: most commands read none
 
     loader = yaml.SafeLoader(data)
@@ -117,4 +117,4 @@ def read_document(data: bytes) -> Field:
         raise UsageError(f"this is not YAML: {str(error).splitlines()[0]}") from None
     if node is None:
         raise UsageError("the file is empty: a scenario has at least steps")
-    return Field(node, "", loader)
+    return ScenarioField(node, "", loader)

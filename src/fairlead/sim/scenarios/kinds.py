@@ -6,12 +6,12 @@ from typing import Any
 
 from fairlead.model.catalog import CATALOG
 from fairlead.model.kind import Kind
-from fairlead.sim.scenarios.field import Field
+from fairlead.sim.scenarios.field import ScenarioField
 
 Json = dict[str, Any]
 
 
-def kind_named(field: Field, name: str) -> Kind:
+def kind_named(field: ScenarioField, name: str) -> Kind:
     wanted = name.lower()
     for kind in CATALOG:
         if wanted in (kind.plural, kind.resource, kind.kind.lower(), *kind.short_names):
@@ -19,7 +19,7 @@ def kind_named(field: Field, name: str) -> Kind:
     raise field.refused(f'no kind is called "{name}"; name one as pods, deployments or placementquotas')
 
 
-def object_named(field: Field, namespace: str) -> tuple[Kind, str, str]:
+def object_named(field: ScenarioField, namespace: str) -> tuple[Kind, str, str]:
     """KIND/NAME: its kind, namespace and name."""
     named, slash, name = field.text().partition("/")
     if not slash or not name:
@@ -28,7 +28,7 @@ def object_named(field: Field, namespace: str) -> tuple[Kind, str, str]:
     return kind, namespace if kind.namespaced else "", name
 
 
-def kind_of_manifest(field: Field, manifest: Json) -> Kind:
+def kind_of_manifest(field: ScenarioField, manifest: Json) -> Kind:
     for needed in ("apiVersion", "kind"):
         if not isinstance(manifest.get(needed), str):
             raise field.refused(f"is no manifest: {needed} is missing")
@@ -39,7 +39,7 @@ def kind_of_manifest(field: Field, manifest: Json) -> Kind:
     return kind
 
 
-def name_in(field: Field, manifest: Json) -> str:
+def name_in(field: ScenarioField, manifest: Json) -> str:
     name = (manifest.get("metadata") or {}).get("name")
     if not isinstance(name, str) or not name:
         raise field.refused("metadata.name is missing")

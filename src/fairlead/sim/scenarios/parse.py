@@ -29,8 +29,8 @@ from fairlead.sim.documents import code_of
 from fairlead.sim.faults import CALM, Faults
 from fairlead.sim.scenario import Scenario, ScenarioStep, create
 from fairlead.sim.scenarios.expect import expected_of
-from fairlead.sim.scenarios.faults import Cast, PinnedFaultsOf, pinned_of, rates_of
-from fairlead.sim.scenarios.field import Field, read_document
+from fairlead.sim.scenarios.faults import FaultTargets, PinnedFaultsOf, pinned_of, rates_of
+from fairlead.sim.scenarios.field import ScenarioField, read_document
 from fairlead.sim.scenarios.steps import created, steps_of
 from fairlead.sim.worlds import nodes as machines_world
 
@@ -85,7 +85,7 @@ def parse_scenario(name: str, data: bytes) -> WrittenScenario:
     of_faults = given["faults"].mapping(_OF_FAULTS) if "faults" in given else {}
     own = tuple(each().name for each in made.controllers)
     machines = tuple(each.name for each in made.nodes)
-    cast = Cast(made.planes, machines, own)
+    cast = FaultTargets(made.planes, machines, own)
     pinned = pinned_of(of_faults["pinned"], cast) if "pinned" in of_faults else PinnedFaultsOf()
     scenario = replace(
         _timed(made, given, of_faults, pinned),
@@ -104,7 +104,7 @@ def parse_scenario(name: str, data: bytes) -> WrittenScenario:
     )
 
 
-def _people_and_things(name: str, given: dict[str, Field]) -> Scenario:
+def _people_and_things(name: str, given: dict[str, ScenarioField]) -> Scenario:
     """Everything but how long it lasts, and its faults."""
     steps, before = steps_of(given["steps"]), _before(given)
     planes = given["planes"].whole(1) if "planes" in given else 2
@@ -139,7 +139,7 @@ def _people_and_things(name: str, given: dict[str, Field]) -> Scenario:
     )
 
 
-def _before(given: dict[str, Field]) -> tuple[ScenarioStep, ...]:
+def _before(given: dict[str, ScenarioField]) -> tuple[ScenarioStep, ...]:
     found: list[ScenarioStep] = []
     if "nodes" in given:
         for name in _hollow_names(given["nodes"]):
@@ -152,7 +152,7 @@ def _before(given: dict[str, Field]) -> tuple[ScenarioStep, ...]:
     return tuple(sorted(found, key=lambda step: step.at_seconds))
 
 
-def _hollow_names(field: Field) -> list[str]:
+def _hollow_names(field: ScenarioField) -> list[str]:
     if not field.is_list:
         return [f"{_HOLLOW}{number}" for number in range(field.whole(1))]
     for each in field.items():
@@ -161,14 +161,14 @@ def _hollow_names(field: Field) -> list[str]:
     return [each.text() for each in field.items()]
 
 
-def _machine(field: Field) -> NodeSettings:
+def _machine(field: ScenarioField) -> NodeSettings:
     name = field.text()
     if not name.startswith(_HOLLOW) or len(name) <= len(_HOLLOW):
         raise field.refused("is called node-a1 or so: the letter after the hyphen is its zone")
     return machines_world.settings(name)
 
 
-def _imported(field: Field) -> tuple[Callable[[], Decider], ...]:
+def _imported(field: ScenarioField) -> tuple[Callable[[], Decider], ...]:
     found: list[Callable[[], Decider]] = []
     for each in field.items():
         try:
@@ -178,7 +178,7 @@ def _imported(field: Field) -> tuple[Callable[[], Decider], ...]:
     return tuple(found)
 
 
-def _leadership(given: dict[str, Field]) -> LeadershipSettings:
+def _leadership(given: dict[str, ScenarioField]) -> LeadershipSettings:
     if "lease" not in given:
         return LeadershipSettings()
     lasts = given["lease"].seconds()
@@ -188,7 +188,10 @@ def _leadership(given: dict[str, Field]) -> LeadershipSettings:
 
 
 def _timed(
-    made: Scenario, given: dict[str, Field], of_faults: dict[str, Field], pinned: PinnedFaultsOf
+    made: Scenario,
+    given: dict[str, ScenarioField],
+    of_faults: dict[str, ScenarioField],
+    pinned: PinnedFaultsOf,
 ) -> Scenario:
     """Faults go on until people are done and what is pinned is over, if nothing else is said."""
     last = max([pinned.last_seconds, *(step.at_seconds for step in made.steps)])

@@ -21,22 +21,22 @@ from msgspec import structs
 from fairlead.core import codec
 from fairlead.port.request import APPLY_PATCH, Request
 from fairlead.sim.scenario import ScenarioStep, create, delete, evict, patch
-from fairlead.sim.scenarios.field import Field
+from fairlead.sim.scenarios.field import ScenarioField
 from fairlead.sim.scenarios.kinds import api_version, kind_of_manifest, name_in, object_named
 
 _POLICIES = ("Background", "Foreground", "Orphan")
 _ALWAYS = ("at", "times", "every", "first", "namespace")
 _NUMBER = "$n"
 
-Make = Callable[[Field, dict[str, Field], float, str], ScenarioStep]
+Make = Callable[[ScenarioField, dict[str, ScenarioField], float, str], ScenarioStep]
 
 
-def steps_of(field: Field) -> tuple[ScenarioStep, ...]:
+def steps_of(field: ScenarioField) -> tuple[ScenarioStep, ...]:
     made = (step for entry in field.items() for step in _steps(entry))
     return tuple(sorted(made, key=lambda step: step.at_seconds))
 
 
-def created(field: Field, at: float, namespace: str = "default") -> ScenarioStep:
+def created(field: ScenarioField, at: float, namespace: str = "default") -> ScenarioStep:
     """A manifest that is created."""
     manifest = field.object()
     kind = kind_of_manifest(field, manifest)
@@ -46,7 +46,7 @@ def created(field: Field, at: float, namespace: str = "default") -> ScenarioStep
     return create(at, manifest["apiVersion"], kind.plural, manifest, own if kind.namespaced else "")
 
 
-def _steps(entry: Field) -> Iterator[ScenarioStep]:
+def _steps(entry: ScenarioField) -> Iterator[ScenarioStep]:
     given = entry.mapping()
     does = [name for name in given if name in _VERBS]
     if len(does) != 1:
@@ -65,11 +65,11 @@ def _steps(entry: Field) -> Iterator[ScenarioStep]:
         yield _numbered(replace(step, at_seconds=at + number * every), first + number)
 
 
-def _create(field: Field, given: dict[str, Field], at: float, namespace: str) -> ScenarioStep:
+def _create(field: ScenarioField, given: dict[str, ScenarioField], at: float, namespace: str) -> ScenarioStep:
     return created(field, at, namespace)
 
 
-def _apply(field: Field, given: dict[str, Field], at: float, namespace: str) -> ScenarioStep:
+def _apply(field: ScenarioField, given: dict[str, ScenarioField], at: float, namespace: str) -> ScenarioStep:
     manifest = field.object()
     kind = kind_of_manifest(field, manifest)
     own = (manifest.get("metadata") or {}).get("namespace") or namespace
@@ -87,14 +87,14 @@ def _apply(field: Field, given: dict[str, Field], at: float, namespace: str) -> 
     return ScenarioStep(at, request)
 
 
-def _patch(field: Field, given: dict[str, Field], at: float, namespace: str) -> ScenarioStep:
+def _patch(field: ScenarioField, given: dict[str, ScenarioField], at: float, namespace: str) -> ScenarioStep:
     kind, space, name = object_named(field, namespace)
     change = _needed(field, given, "with").object()
     below = given["subresource"].text() if "subresource" in given else ""
     return patch(at, api_version(kind), kind.plural, name, change, space, below)
 
 
-def _scale(field: Field, given: dict[str, Field], at: float, namespace: str) -> ScenarioStep:
+def _scale(field: ScenarioField, given: dict[str, ScenarioField], at: float, namespace: str) -> ScenarioStep:
     kind, space, name = object_named(field, namespace)
     if kind.scale is None:
         raise field.refused(f"{kind.plural} cannot be scaled; deployments, replicasets and statefulsets can")
@@ -102,22 +102,22 @@ def _scale(field: Field, given: dict[str, Field], at: float, namespace: str) -> 
     return patch(at, api_version(kind), kind.plural, name, change, space, "scale")
 
 
-def _delete(field: Field, given: dict[str, Field], at: float, namespace: str) -> ScenarioStep:
+def _delete(field: ScenarioField, given: dict[str, ScenarioField], at: float, namespace: str) -> ScenarioStep:
     kind, space, name = object_named(field, namespace)
     policy = given["policy"].choice(_POLICIES) if "policy" in given else _POLICIES[0]
     return delete(at, api_version(kind), kind.plural, name, space, policy)
 
 
-def _evict(field: Field, given: dict[str, Field], at: float, namespace: str) -> ScenarioStep:
+def _evict(field: ScenarioField, given: dict[str, ScenarioField], at: float, namespace: str) -> ScenarioStep:
     return evict(at, field.text(), namespace)
 
 
-def _drain(field: Field, given: dict[str, Field], at: float, namespace: str) -> ScenarioStep:
+def _drain(field: ScenarioField, given: dict[str, ScenarioField], at: float, namespace: str) -> ScenarioStep:
     node = field.text()
     return replace(patch(at, "v1", "nodes", node, {"spec": {"unschedulable": True}}, ""), drains=node)
 
 
-def _needed(field: Field, given: dict[str, Field], name: str) -> Field:
+def _needed(field: ScenarioField, given: dict[str, ScenarioField], name: str) -> ScenarioField:
     if name not in given:
         raise field.refused(f'needs "{name}" beside it')
     return given[name]

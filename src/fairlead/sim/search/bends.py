@@ -16,7 +16,7 @@ from typing import Any
 
 from fairlead.sim.chance import Chance
 from fairlead.sim.faults import Faults
-from fairlead.sim.search.contract import Attempt, Plays
+from fairlead.sim.search.contract import Plays, SearchAttempt
 from fairlead.sim.world import Run
 
 _LEVELS = (0.0, 0.5, 1.0, 3.0, 8.0)  # times the world's own rate
@@ -80,34 +80,34 @@ def _differences(faults: Faults, drawn: Faults) -> str:
 
 
 class _Drawn:
-    def __init__(self, name: str, seed: int, make: Callable[[int], Attempt]) -> None:
+    def __init__(self, name: str, seed: int, make: Callable[[int], SearchAttempt]) -> None:
         self.name = name
         self._seed, self._make = seed, make
 
-    def propose(self) -> Attempt:
+    def propose(self) -> SearchAttempt:
         seed, self._seed = self._seed, self._seed + 1
         return self._make(seed)
 
-    def learn(self, attempt: Attempt, run: Run) -> None:
+    def learn(self, attempt: SearchAttempt, run: Run) -> None:
         """Nothing: seeds have nothing to do with each other."""
 
 
 def uniform_search(runner: Plays, seed: int) -> _Drawn:
-    return _Drawn("uniform", seed, Attempt)
+    return _Drawn("uniform", seed, SearchAttempt)
 
 
 def swarm_search(runner: Plays, seed: int) -> _Drawn:
-    def make(each: int) -> Attempt:
+    def make(each: int) -> SearchAttempt:
         faults = runner.at(each).faults
         drawn = swarm(faults, each)
-        return Attempt(each, faults=drawn, told=_differences(faults, drawn))
+        return SearchAttempt(each, faults=drawn, told=_differences(faults, drawn))
 
     return _Drawn("swarm", seed, make)
 
 
 def pct_search(runner: Plays, seed: int) -> _Drawn:
-    return _Drawn("pct", seed, lambda each: Attempt(each, bend=PctBend(each)))
+    return _Drawn("pct", seed, lambda each: SearchAttempt(each, bend=PctBend(each)))
 
 
 def delay_search(runner: Plays, seed: int) -> _Drawn:
-    return _Drawn("delay", seed, lambda each: Attempt(each, bend=DelayBend(each, 4 + each % 8)))
+    return _Drawn("delay", seed, lambda each: SearchAttempt(each, bend=DelayBend(each, 4 + each % 8)))

@@ -23,7 +23,7 @@ _UNLIKELY = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class SearchAttempt:
     seed: int
     forced: tuple[tuple[ChoiceName, int], ...] = ()
     bend: Bend | None = None
@@ -40,9 +40,9 @@ class Search(Protocol):
     @property
     def name(self) -> str: ...
 
-    def propose(self) -> Attempt | None: ...
+    def propose(self) -> SearchAttempt | None: ...
 
-    def learn(self, attempt: Attempt, run: Run) -> None: ...
+    def learn(self, attempt: SearchAttempt, run: Run) -> None: ...
 
 
 class Plays(Protocol):

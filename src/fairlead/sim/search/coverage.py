@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 
 from fairlead.sim.chance import Chance
-from fairlead.sim.search.contract import Attempt
+from fairlead.sim.search.contract import SearchAttempt
 from fairlead.sim.trail import Trail
 from fairlead.sim.world import Run
 
@@ -25,17 +25,17 @@ class CoverageSearch:
     def __init__(self, seed: int) -> None:
         self._seed = seed
         self._known: set[str] = set()
-        self._kept: list[Attempt] = []
+        self._kept: list[SearchAttempt] = []
 
     @property
     def words(self) -> int:
         """How many different things were met."""
         return len(self._known)
 
-    def propose(self) -> Attempt:
+    def propose(self) -> SearchAttempt:
         seed, self._seed = self._seed, self._seed + 1
         if not self._kept or seed % _FRESH_EVERY == 0:
-            return Attempt(seed, watched=True)
+            return SearchAttempt(seed, watched=True)
         parent = self._kept[Chance(seed).stream("parent").choose(len(self._kept))]
         redrawn = Chance(seed)
         forced = tuple(
@@ -43,15 +43,15 @@ class CoverageSearch:
             for name, value in parent.forced
             if redrawn.stream("redrawn", f"{name[0]} {name[1]}").choose(_REDRAWN_OF)
         )
-        return Attempt(seed, forced, told=f"descends from seed {parent.seed}", watched=True)
+        return SearchAttempt(seed, forced, told=f"descends from seed {parent.seed}", watched=True)
 
-    def learn(self, attempt: Attempt, run: Run) -> None:
+    def learn(self, attempt: SearchAttempt, run: Run) -> None:
         said = words(run)
         if said <= self._known:
             return
         self._known |= said
         choices = tuple(((each[0], each[1], each[2]), each[4]) for each in run.chance.choices)
-        self._kept.append(Attempt(attempt.seed, choices))
+        self._kept.append(SearchAttempt(attempt.seed, choices))
         del self._kept[:-_KEPT_MAX]
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import combinations
 
-from fairlead.sim.search.contract import Attempt, Plays, unlikely
+from fairlead.sim.search.contract import Plays, SearchAttempt, unlikely
 from fairlead.sim.search.points import Forced, clean_run, single_faults
 from fairlead.sim.world import Run
 
@@ -24,14 +24,14 @@ class ExhaustiveSearch:
         self._faults = unlikely(runner.at(seed).faults)
         self._attempts = self._all()
 
-    def propose(self) -> Attempt | None:
+    def propose(self) -> SearchAttempt | None:
         return next(self._attempts, None)
 
-    def learn(self, attempt: Attempt, run: Run) -> None:
+    def learn(self, attempt: SearchAttempt, run: Run) -> None:
         """Nothing: all of them are tried."""
 
-    def _all(self) -> Iterator[Attempt]:
-        yield Attempt(self._seed, faults=self._faults, told="no fault")
+    def _all(self) -> Iterator[SearchAttempt]:
+        yield SearchAttempt(self._seed, faults=self._faults, told="no fault")
         _, points = clean_run(self._runner, self._seed)
         singles: list[tuple[str, Forced]] = [
             (f"{told}: {point.actor} {point.nth}", forced)
@@ -44,4 +44,4 @@ class ExhaustiveSearch:
                     continue  # two things that cannot both go wrong at one place
                 told = "; ".join(each for each, _ in chosen)
                 forced = tuple(choice for _, choices in chosen for choice in choices)
-                yield Attempt(self._seed, forced, faults=self._faults, told=told)
+                yield SearchAttempt(self._seed, forced, faults=self._faults, told=told)

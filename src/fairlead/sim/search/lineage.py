@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from itertools import zip_longest
 
 from fairlead.sim.chance import ChoiceName
-from fairlead.sim.search.contract import Attempt, Plays, unlikely
+from fairlead.sim.search.contract import Plays, SearchAttempt, unlikely
 from fairlead.sim.search.points import FaultPoint, Forced, clean_run, single_faults
 from fairlead.sim.search.support import Lineage
 from fairlead.sim.world import Run
@@ -39,12 +39,12 @@ class LineageSearch:
     def __init__(self, runner: Plays, seed: int, rounds_max: int = 3) -> None:
         self._runner, self._seed, self._rounds_max = runner, seed, rounds_max
         self._ends_at = seed + _RUNS
-        self._first: deque[Attempt] = deque()
-        self._further: deque[Attempt] = deque()
+        self._first: deque[SearchAttempt] = deque()
+        self._further: deque[SearchAttempt] = deque()
         self._rounds: dict[Forced, int] = {}
         self._proposed = self._asked = 0
 
-    def propose(self) -> Attempt | None:
+    def propose(self) -> SearchAttempt | None:
         self._proposed += 1
         if self._further and (not self._first or self._proposed % _FURTHER_EVERY == 0):
             return self._further.popleft()
@@ -61,20 +61,22 @@ class LineageSearch:
             self._asked += 1
         return self._first.popleft()
 
-    def learn(self, attempt: Attempt, run: Run) -> None:
+    def learn(self, attempt: SearchAttempt, run: Run) -> None:
         if run.violation is None and 0 < self._rounds.get(attempt.forced, 0) < self._rounds_max:
             further = self._cutting(attempt.seed, attempt.forced, attempt.told, run)
             self._further.extend(further[:_FURTHER])
 
-    def _attempt(self, seed: int, forced: Forced, told: str) -> Attempt:
-        return Attempt(seed, forced, faults=unlikely(self._runner.at(seed).faults), told=told, watched=True)
+    def _attempt(self, seed: int, forced: Forced, told: str) -> SearchAttempt:
+        return SearchAttempt(
+            seed, forced, faults=unlikely(self._runner.at(seed).faults), told=told, watched=True
+        )
 
-    def _cutting(self, seed: int, forced: Forced, told: str, run: Run) -> list[Attempt]:
+    def _cutting(self, seed: int, forced: Forced, told: str, run: Run) -> list[SearchAttempt]:
         """What takes away more of what this run rests on."""
         if len(self._further) > _WAITING_MAX:
             return []
         taken, rounds = {name for name, _ in forced}, self._rounds.get(forced, 0) + 1
-        made: list[Attempt] = []
+        made: list[SearchAttempt] = []
         for cuts in zip_longest(*_stretches(run, taken)):
             chosen = [cut for cut in cuts if cut is not None]
             wanted = tuple(sorted({*forced, *(choice for _, choices in chosen for choice in choices)}))

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from itertools import count, cycle, islice
 
 from fairlead.sim.chance import Bend, ChoiceName
-from fairlead.sim.search.contract import Attempt, Plays, unlikely
+from fairlead.sim.search.contract import Plays, SearchAttempt, unlikely
 from fairlead.sim.search.points import FaultPoint, Forced, clean_run, single_faults
 from fairlead.sim.world import Run
 
@@ -55,24 +55,24 @@ class PlannedSearch:
         self._runner, self._seed = runner, seed
         self._plans = self._all()
 
-    def propose(self) -> Attempt | None:
+    def propose(self) -> SearchAttempt | None:
         return next(self._plans, None)
 
-    def learn(self, attempt: Attempt, run: Run) -> None:
+    def learn(self, attempt: SearchAttempt, run: Run) -> None:
         """Nothing: what it tries follows from the run without faults."""
 
-    def _all(self) -> Iterator[Attempt]:
+    def _all(self) -> Iterator[SearchAttempt]:
         seed = self._seed
         for _ in range(_RUNS):
             world = self._runner.at(seed)
             faults = unlikely(world.faults)
             _, points = clean_run(self._runner, seed)
-            yield Attempt(seed, faults=faults, told="no fault")
+            yield SearchAttempt(seed, faults=faults, told="no fault")
             apart = 1 if world is self._runner else 0  # else another seed is another world
             at = seed
             for number, (told, forced) in enumerate(islice(plans(points), _ATTEMPTS_MAX)):
                 at += apart
-                yield Attempt(at, forced, _BENDS[number % len(_BENDS)], faults, told)
+                yield SearchAttempt(at, forced, _BENDS[number % len(_BENDS)], faults, told)
             seed = at + 1
 
 

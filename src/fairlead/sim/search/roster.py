@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from fairlead.sim.search.bends import delay_search, pct_search, swarm_search, uniform_search
-from fairlead.sim.search.contract import Attempt, Plays, Search
+from fairlead.sim.search.contract import Plays, Search, SearchAttempt
 from fairlead.sim.search.coverage import CoverageSearch
 from fairlead.sim.search.exhaustive import ExhaustiveSearch
 from fairlead.sim.search.lineage import LineageSearch
@@ -26,7 +26,7 @@ class MixedSearch:
         self._searches = {name: SEARCHES[name](runner, seed) for name in _IN_MIXED}
         self._turns = list(self._searches.values())
 
-    def propose(self) -> Attempt | None:
+    def propose(self) -> SearchAttempt | None:
         while self._turns:
             search = self._turns.pop(0)
             attempt = search.propose()
@@ -35,7 +35,7 @@ class MixedSearch:
                 return replace(attempt, search=search.name)
         return None
 
-    def learn(self, attempt: Attempt, run: Run) -> None:
+    def learn(self, attempt: SearchAttempt, run: Run) -> None:
         self._searches[attempt.search].learn(attempt, run)
 
 

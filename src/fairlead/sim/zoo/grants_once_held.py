@@ -7,7 +7,7 @@ from dataclasses import replace
 from msgspec import structs
 
 from fairlead.api.access.authz import builtin_chain
-from fairlead.api.access.breakglass.in_force import AccessGrants, Held
+from fairlead.api.access.breakglass.in_force import AccessGrants, HeldGrant
 from fairlead.api.access.contract import AccessVerdict, Attributes
 from fairlead.api.access.sign_in import SignIn
 from fairlead.api.desk import Desk
@@ -33,7 +33,7 @@ class RememberedGrants(AccessGrants):
         earlier = self._let_pass.get(asked.user.name)
         return super().authorize(structs.replace(asked, now=earlier)) if earlier and asked.now else verdict
 
-    def holding(self, name: str, now: float) -> Held | None:
+    def holding(self, name: str, now: float) -> HeldGrant | None:
         return self._by_name.get(name)
 
 

@@ -16,7 +16,7 @@ from fairlead.agent.pod.environment import build_environment, expand
 from fairlead.agent.pod.launch import launch
 from fairlead.agent.pod.tokens import PodTokens
 from fairlead.agent.pod.volumes import Unsupported, volumes
-from fairlead.agent.references import Library, Missing, Pending, named_by
+from fairlead.agent.references import Missing, Pending, ReferenceLibrary, named_by
 from fairlead.agent.views import BoundPod
 from fairlead.core import codec
 from fairlead.port.outcome import Done, Refused, Unknown
@@ -37,10 +37,10 @@ def pod(volumes: Any = (), **fields: Any) -> BoundPod:
     return msgspec.convert({"metadata": metadata, "spec": spec}, BoundPod)
 
 
-def library(of: BoundPod, **objects: Any) -> Library:
+def library(of: BoundPod, **objects: Any) -> ReferenceLibrary:
     """`objects`: what is stored, by name; None is absent."""
     calls = Calls()
-    made = Library(Pace(), calls)
+    made = ReferenceLibrary(Pace(), calls)
     made.lend("u", named_by(of), 1.0)
     for ask in made.step(1.0):
         assert isinstance(ask, Ask)
@@ -139,7 +139,7 @@ def test_what_is_missing_is_named(fields: Any, objects: Any, message: str) -> No
 def test_what_was_not_read_yet_is_waited_for_and_errors_are_tried_again() -> None:
     wanted = pod(env=value_from(configMapKeyRef={"name": "m", "key": "k"}))
     calls = Calls()
-    made = Library(Pace(), calls)
+    made = ReferenceLibrary(Pace(), calls)
     made.lend("u", named_by(wanted), 1.0)
     with pytest.raises(Pending):
         build_environment(wanted, wanted.spec.containers[0], AROUND, made, ())

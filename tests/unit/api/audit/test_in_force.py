@@ -9,7 +9,7 @@ import pytest
 from fairlead.api.access.users import MASTERS, User
 from fairlead.api.audit.in_force import PolicyInForce
 from fairlead.api.audit.recording import Audit
-from fairlead.api.audit.rules import Target
+from fairlead.api.audit.rules import AuditTarget
 from fairlead.api.objects import put
 from fairlead.model.key import Key
 from fairlead.model.kinds.auditpolicy import KIND
@@ -19,7 +19,7 @@ from tests.inprocess import InProcess
 
 PATH = "/apis/fairlead.dev/v1/auditpolicies"
 CI = User("ci", groups=(MASTERS,))
-POD = Target("", "pods", "builds", "web")
+POD = AuditTarget("", "pods", "builds", "web")
 KEY = Key("auditpolicies.fairlead.dev", "", "default")
 
 
@@ -35,7 +35,7 @@ def body(*rules: Any) -> dict[str, Any]:
 SILENT = {"level": "None", "users": ["ci"]}
 
 
-def kept(plane: InProcess, user: User = CI, target: Target = POD) -> bool:
+def kept(plane: InProcess, user: User = CI, target: AuditTarget = POD) -> bool:
     return bool(plane.desk.audit.accepted(plane.context(user), "patch", target, 200))
 
 
@@ -61,15 +61,15 @@ def test_rules_about_one_object_or_one_namespace_are_about_no_other(plane: InPro
     named = {"level": "None", "resources": [{"resources": ["pods"], "resourceNames": ["web"]}]}
     plane.post(PATH, body(named, {"level": "None", "namespaces": ["junk"]}))
     assert not kept(plane)
-    assert kept(plane, target=Target("", "pods", "builds", "db"))
-    assert not kept(plane, target=Target("", "pods", "junk", "db"))
+    assert kept(plane, target=AuditTarget("", "pods", "builds", "db"))
+    assert not kept(plane, target=AuditTarget("", "pods", "junk", "db"))
 
 
 def test_what_no_rule_matches_is_for_the_built_in_ones(plane: InProcess) -> None:
     plane.post(PATH, body({"level": "Metadata", "verbs": ["get"], "resources": [{"resources": ["nodes"]}]}))
     audit, context = plane.desk.audit, plane.context(CI)
-    assert audit.read(context, "get", Target("", "nodes", name="n1"), 200)
-    assert audit.read(context, "get", Target("", "secrets", "default", "s"), 200)
+    assert audit.read(context, "get", AuditTarget("", "nodes", name="n1"), 200)
+    assert audit.read(context, "get", AuditTarget("", "secrets", "default", "s"), 200)
     assert not audit.read(context, "get", POD, 200)
     assert kept(plane)
 

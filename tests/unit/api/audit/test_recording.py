@@ -11,15 +11,22 @@ from hypothesis import strategies as st
 
 from fairlead.api.access.users import ANONYMOUS, User
 from fairlead.api.audit.recording import STRANGERS, STREAM, Audit, audit_line, audit_record
-from fairlead.api.audit.rules import DEFAULT_POLICY, AuditPolicy, AuditRule, Level, Resources, Target
+from fairlead.api.audit.rules import (
+    DEFAULT_POLICY,
+    AuditLevel,
+    AuditPolicy,
+    AuditRule,
+    AuditTarget,
+    Resources,
+)
 from fairlead.api.plan import Context
 from fairlead.store.contract import Note
 
 ADMIN = User("admin", groups=("system:masters",))
 NODE = User("system:node:n1", groups=("system:nodes",))
-EVENT = Target("", "events", "default")
-POD = Target(group="", plural="pods", namespace="default", name="web", subresource="", uid="uid-1")
-LEASE = Target("coordination.k8s.io", "leases", "kube-node-lease", "n1")
+EVENT = AuditTarget("", "events", "default")
+POD = AuditTarget(group="", plural="pods", namespace="default", name="web", subresource="", uid="uid-1")
+LEASE = AuditTarget("coordination.k8s.io", "leases", "kube-node-lease", "n1")
 
 
 def context(user: User = ADMIN, now: float = 1_700_000_000.25, **more: Any) -> Context:
@@ -36,111 +43,114 @@ def told(notes: tuple[Note, ...]) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("verb", "status", "heartbeat", "level"),
     [
-        ("create", 201, False, Level.CHANGES),
-        ("update", 200, False, Level.CHANGES),
-        ("patch", 200, False, Level.CHANGES),
-        ("delete", 200, False, Level.CHANGES),
-        ("update", 200, True, Level.COUNT),
-        ("update", 409, True, Level.METADATA),
-        ("create", 422, False, Level.METADATA),
-        ("delete", 404, False, Level.METADATA),
-        ("get", 200, False, Level.NONE),
-        ("watch", 200, False, Level.NONE),
-        ("get", 404, False, Level.NONE),
-        ("get", 401, False, Level.METADATA),
-        ("list", 403, False, Level.METADATA),
+        ("create", 201, False, AuditLevel.CHANGES),
+        ("update", 200, False, AuditLevel.CHANGES),
+        ("patch", 200, False, AuditLevel.CHANGES),
+        ("delete", 200, False, AuditLevel.CHANGES),
+        ("update", 200, True, AuditLevel.COUNT),
+        ("update", 409, True, AuditLevel.METADATA),
+        ("create", 422, False, AuditLevel.METADATA),
+        ("delete", 404, False, AuditLevel.METADATA),
+        ("get", 200, False, AuditLevel.NONE),
+        ("watch", 200, False, AuditLevel.NONE),
+        ("get", 404, False, AuditLevel.NONE),
+        ("get", 401, False, AuditLevel.METADATA),
+        ("list", 403, False, AuditLevel.METADATA),
     ],
 )
-def test_the_default_policy(verb: str, status: int, heartbeat: bool, level: Level) -> None:
+def test_the_default_policy(verb: str, status: int, heartbeat: bool, level: AuditLevel) -> None:
     assert DEFAULT_POLICY.level(verb, POD, ADMIN, status, heartbeat) is level
 
 
 def test_events_of_the_plane_are_counted_and_those_of_others_recorded() -> None:
-    for name, level in (("system:fairlead:events", Level.COUNT), ("system:fairlead", Level.COUNT)):
+    for name, level in (("system:fairlead:events", AuditLevel.COUNT), ("system:fairlead", AuditLevel.COUNT)):
         assert DEFAULT_POLICY.level("create", EVENT, User(name), 201) is level
-        assert DEFAULT_POLICY.level("create", EVENT, User(name), 403) is Level.METADATA
-    assert DEFAULT_POLICY.level("create", EVENT, ADMIN, 201) is Level.CHANGES
-    assert DEFAULT_POLICY.level("create", POD, User("system:fairlead:events"), 201) is Level.CHANGES
+        assert DEFAULT_POLICY.level("create", EVENT, User(name), 403) is AuditLevel.METADATA
+    assert DEFAULT_POLICY.level("create", EVENT, ADMIN, 201) is AuditLevel.CHANGES
+    assert DEFAULT_POLICY.level("create", POD, User("system:fairlead:events"), 201) is AuditLevel.CHANGES
 
 
 @pytest.mark.parametrize(
     "rule",
     [
-        AuditRule(Level.COUNT, verbs=("get",)),
-        AuditRule(Level.COUNT, resources=(Resources("", ("secrets",)),)),
-        AuditRule(Level.COUNT, resources=(Resources("apps", ("pods",)),)),
-        AuditRule(Level.COUNT, resources=(Resources("", ("pods/log", "pods/*", "*/scale")),)),
-        AuditRule(Level.COUNT, resources=(Resources("", ("pods",), ("db",)),)),
-        AuditRule(Level.COUNT, namespaces=("", "kube-system")),
-        AuditRule(Level.COUNT, urls=("*",)),
-        AuditRule(Level.COUNT, users=("bob",)),
-        AuditRule(Level.COUNT, groups=("system:nodes",)),
-        AuditRule(Level.COUNT, statuses=(500,)),
-        AuditRule(Level.COUNT, refused=True),
-        AuditRule(Level.COUNT, heartbeat=True),
+        AuditRule(AuditLevel.COUNT, verbs=("get",)),
+        AuditRule(AuditLevel.COUNT, resources=(Resources("", ("secrets",)),)),
+        AuditRule(AuditLevel.COUNT, resources=(Resources("apps", ("pods",)),)),
+        AuditRule(AuditLevel.COUNT, resources=(Resources("", ("pods/log", "pods/*", "*/scale")),)),
+        AuditRule(AuditLevel.COUNT, resources=(Resources("", ("pods",), ("db",)),)),
+        AuditRule(AuditLevel.COUNT, namespaces=("", "kube-system")),
+        AuditRule(AuditLevel.COUNT, urls=("*",)),
+        AuditRule(AuditLevel.COUNT, users=("bob",)),
+        AuditRule(AuditLevel.COUNT, groups=("system:nodes",)),
+        AuditRule(AuditLevel.COUNT, statuses=(500,)),
+        AuditRule(AuditLevel.COUNT, refused=True),
+        AuditRule(AuditLevel.COUNT, heartbeat=True),
     ],
 )
 def test_the_first_rule_that_matches_decides_and_one_that_does_not_is_passed_over(rule: AuditRule) -> None:
-    policy = AuditPolicy((rule, AuditRule(Level.METADATA), AuditRule(Level.CHANGES)))
-    assert policy.level("create", POD, ADMIN, 201) is Level.METADATA
+    policy = AuditPolicy((rule, AuditRule(AuditLevel.METADATA), AuditRule(AuditLevel.CHANGES)))
+    assert policy.level("create", POD, ADMIN, 201) is AuditLevel.METADATA
 
 
 @pytest.mark.parametrize(
     ("rule", "target"),
     [
-        (AuditRule(Level.COUNT, resources=(Resources("", ("pods",), ("web",)),)), POD),
-        (AuditRule(Level.COUNT, resources=(Resources(""),)), POD),
-        (AuditRule(Level.COUNT, resources=(Resources("", ("*",)),)), Target("", "pods", subresource="log")),
+        (AuditRule(AuditLevel.COUNT, resources=(Resources("", ("pods",), ("web",)),)), POD),
+        (AuditRule(AuditLevel.COUNT, resources=(Resources(""),)), POD),
         (
-            AuditRule(Level.COUNT, resources=(Resources("", ("pods/*",)),)),
-            Target("", "pods", subresource="log"),
+            AuditRule(AuditLevel.COUNT, resources=(Resources("", ("*",)),)),
+            AuditTarget("", "pods", subresource="log"),
         ),
         (
-            AuditRule(Level.COUNT, resources=(Resources("", ("*/log",)),)),
-            Target("", "pods", subresource="log"),
+            AuditRule(AuditLevel.COUNT, resources=(Resources("", ("pods/*",)),)),
+            AuditTarget("", "pods", subresource="log"),
         ),
         (
-            AuditRule(Level.COUNT, resources=(Resources("", ("pods/log",)),)),
-            Target("", "pods", subresource="log"),
+            AuditRule(AuditLevel.COUNT, resources=(Resources("", ("*/log",)),)),
+            AuditTarget("", "pods", subresource="log"),
         ),
-        (AuditRule(Level.COUNT, namespaces=("",)), Target("", "nodes")),
-        (AuditRule(Level.COUNT, urls=("/metrics",)), Target(path="/metrics")),
-        (AuditRule(Level.COUNT, urls=("/fairlead/*",)), Target(path="/fairlead/v1/audit")),
+        (
+            AuditRule(AuditLevel.COUNT, resources=(Resources("", ("pods/log",)),)),
+            AuditTarget("", "pods", subresource="log"),
+        ),
+        (AuditRule(AuditLevel.COUNT, namespaces=("",)), AuditTarget("", "nodes")),
+        (AuditRule(AuditLevel.COUNT, urls=("/metrics",)), AuditTarget(path="/metrics")),
+        (AuditRule(AuditLevel.COUNT, urls=("/fairlead/*",)), AuditTarget(path="/fairlead/v1/audit")),
     ],
 )
-def test_what_a_rule_is_about(rule: AuditRule, target: Target) -> None:
-    assert AuditPolicy((rule,)).level("get", target, ADMIN, 200) is Level.COUNT
+def test_what_a_rule_is_about(rule: AuditRule, target: AuditTarget) -> None:
+    assert AuditPolicy((rule,)).level("get", target, ADMIN, 200) is AuditLevel.COUNT
 
 
 @pytest.mark.parametrize("about", [{"namespaces": ("",)}, {"resources": (Resources(""),)}])
 def test_a_rule_about_resources_is_not_about_other_paths(about: dict[str, Any]) -> None:
-    rule = AuditRule(Level.COUNT, **about)
-    assert AuditPolicy((rule,)).level("get", Target(path="/metrics"), ADMIN, 403) is Level.NONE
+    rule = AuditRule(AuditLevel.COUNT, **about)
+    assert AuditPolicy((rule,)).level("get", AuditTarget(path="/metrics"), ADMIN, 403) is AuditLevel.NONE
 
 
 @pytest.mark.parametrize("verb", ["create", "update", "patch", "delete", "deletecollection"])
 def test_no_policy_silences_writes_of_audit_policies(verb: str) -> None:
-    target = Target("fairlead.dev", "auditpolicies", "", "default")
-    audit = Audit(AuditPolicy((AuditRule(Level.NONE),)))
+    target = AuditTarget("fairlead.dev", "auditpolicies", "", "default")
+    audit = Audit(AuditPolicy((AuditRule(AuditLevel.NONE),)))
     assert told(audit.accepted(context(), verb, target, 200, changed=["spec.rules"]))["changed"] == [
         "spec.rules"
     ]
     assert told(audit.refused(context(), verb, target, 403, "Forbidden"))["verb"] == verb
     assert audit.read(context(), "get", target, 200) == ()
     assert audit.read(context(), verb, target, 200) == ()  # a dry run
-    other = Target("example.dev", "auditpolicies", "", "default")
+    other = AuditTarget("example.dev", "auditpolicies", "", "default")
     assert audit.accepted(context(), verb, other, 200) == ()
 
 
 @pytest.mark.parametrize("verb", ["create", "update", "patch", "delete"])
 def test_writes_that_change_nothing_are_judged_as_reads_of_what_they_show(verb: str) -> None:
-    secret = Target("", "secrets", "default", "s")
+    secret = AuditTarget("", "secrets", "default", "s")
     assert told(Audit().read(context(), verb, secret, 200))["verb"] == verb
     assert Audit().read(context(), verb, POD, 200) == ()
 
 
 def test_a_request_that_no_rule_matches_is_not_kept() -> None:
-    assert AuditPolicy(()).level("create", POD, ADMIN, 201) is Level.NONE
+    assert AuditPolicy(()).level("create", POD, ADMIN, 201) is AuditLevel.NONE
 
 
 def test_a_write_is_recorded_with_who_what_where_and_which_fields() -> None:
@@ -164,14 +174,14 @@ def test_a_write_is_recorded_with_who_what_where_and_which_fields() -> None:
 
 
 def test_at_level_metadata_the_fields_are_left_out() -> None:
-    audit = Audit(AuditPolicy((AuditRule(Level.METADATA),)))
+    audit = Audit(AuditPolicy((AuditRule(AuditLevel.METADATA),)))
     record = told(audit.accepted(context(), "patch", POD, 200, revision_before=7, changed=["spec.a"]))
     assert "changed" not in record
     assert record["revisionBefore"] == 7
 
 
 def test_a_rule_for_a_group_holds_for_its_members_only_whatever_their_names() -> None:
-    audit = Audit(AuditPolicy((AuditRule(Level.METADATA, groups=("ops",)),)))
+    audit = Audit(AuditPolicy((AuditRule(AuditLevel.METADATA, groups=("ops",)),)))
     assert audit.accepted(context(User("same", groups=("ops",))), "patch", POD, 200)
     assert not audit.accepted(context(User("same")), "patch", POD, 200)
 
@@ -191,7 +201,7 @@ def test_heartbeats_are_counted_per_verb_resource_and_role_and_not_recorded() ->
 
 
 def test_heartbeats_that_a_rule_makes_lines_of_have_a_budget_and_displace_nothing_else() -> None:
-    policy = AuditPolicy((AuditRule(Level.METADATA),), heartbeats_per_second_max=2)
+    policy = AuditPolicy((AuditRule(AuditLevel.METADATA),), heartbeats_per_second_max=2)
     audit = Audit(policy)
     lines = [audit.accepted(context(NODE), "update", LEASE, 200, heartbeat=True) for _ in range(5)]
     assert [bool(each) for each in lines] == [True, True, False, False, False]
@@ -204,9 +214,9 @@ def test_heartbeats_that_a_rule_makes_lines_of_have_a_budget_and_displace_nothin
 
 
 def test_counters_are_bounded_whatever_names_are_asked_for() -> None:
-    audit = Audit(AuditPolicy((AuditRule(Level.COUNT),)))
+    audit = Audit(AuditPolicy((AuditRule(AuditLevel.COUNT),)))
     for number in range(10_000):
-        audit.refused(context(), "get", Target(plural=f"r{number}"), 404, "NotFound")
+        audit.refused(context(), "get", AuditTarget(plural=f"r{number}"), 404, "NotFound")
     assert len(audit.counters) <= 4097
     assert sum(audit.counters.values()) == 10_000
     assert len(audit._levels) <= 4096
@@ -220,7 +230,7 @@ def test_a_refused_write_is_recorded_with_its_reason_and_without_fields() -> Non
 
 def test_a_failed_sign_in_is_recorded_a_failed_read_is_not() -> None:
     audit = Audit()
-    (note,) = audit.refused(context(ANONYMOUS), "get", Target(path="/api"), 401, "Unauthorized")
+    (note,) = audit.refused(context(ANONYMOUS), "get", AuditTarget(path="/api"), 401, "Unauthorized")
     assert note.stream == STRANGERS
     record = json.loads(note.body)
     assert (record["user"], record["object"]) == ("system:anonymous", {"path": "/api"})
@@ -249,9 +259,9 @@ def test_budgets_are_per_user_and_strangers_have_one_of_their_own() -> None:
 @pytest.mark.parametrize("verb", ["get", "list", "watch"])
 def test_reads_of_secrets_are_recorded_and_others_are_not(verb: str) -> None:
     audit = Audit()
-    assert told(audit.read(context(), verb, Target("", "secrets", "default", "s"), 200))["verb"] == verb
+    assert told(audit.read(context(), verb, AuditTarget("", "secrets", "default", "s"), 200))["verb"] == verb
     assert audit.read(context(), verb, POD, 200) == ()
-    assert audit.read(context(), verb, Target("example.com", "secrets"), 200) == ()
+    assert audit.read(context(), verb, AuditTarget("example.com", "secrets"), 200) == ()
 
 
 def test_what_was_not_recorded_is_told_once() -> None:
@@ -265,7 +275,7 @@ def test_what_was_not_recorded_is_told_once() -> None:
 
 
 def test_of_names_that_nothing_can_have_only_the_beginning_is_kept() -> None:
-    target = Target("", "r" * 60_000, "default", "n" * 60_000)
+    target = AuditTarget("", "r" * 60_000, "default", "n" * 60_000)
     record = told(Audit().refused(context(), "delete", target, 403, "Forbidden"))
     assert (len(record["object"]["resource"]), len(record["object"]["name"])) == (253, 253)
 
@@ -281,7 +291,7 @@ def test_a_line_is_numbered_and_carries_the_revision_its_write_got(
 
 @given(st.text(), st.text(), st.text(), st.lists(st.text(max_size=40), max_size=80))
 def test_a_line_is_json_whatever_clients_send(name: str, agent: str, user: str, changed: list[str]) -> None:
-    target = Target("", "pods", "default", name)
+    target = AuditTarget("", "pods", "default", name)
     body = audit_record(context(User(user), user_agent=agent), "update", target, 200, changed=changed)
     assert b"\n" not in body
     record = json.loads(audit_line(1, Note(STREAM, body, 3)))["record"]

@@ -7,16 +7,16 @@ from fairlead.api.flow.events import (
     Arrived,
     Begin,
     Configured,
-    Ended,
     LookAt,
     Looked,
     Refuse,
+    RequestEnded,
     TurnCame,
     TurnSoon,
 )
 from fairlead.api.flow.in_force import Flow
-from fairlead.api.flow.levels import Level
-from fairlead.api.flow.machine import Machine
+from fairlead.api.flow.levels import PriorityLevel
+from fairlead.api.flow.machine import FlowMachine
 
 
 def queueing(
@@ -28,8 +28,8 @@ def queueing(
     queue_length: int = 10,
     lendable_percent: int = 0,
     borrowing_percent: int | None = None,
-) -> Level:
-    return Level(
+) -> PriorityLevel:
+    return PriorityLevel(
         name,
         shares=shares,
         lendable_percent=lendable_percent,
@@ -40,18 +40,18 @@ def queueing(
     )
 
 
-def rejecting(name: str, shares: int) -> Level:
-    return Level(name, shares=shares)
+def rejecting(name: str, shares: int) -> PriorityLevel:
+    return PriorityLevel(name, shares=shares)
 
 
-EXEMPT = Level("exempt", exempt=True)
+EXEMPT = PriorityLevel("exempt", exempt=True)
 
 
 class Driven:
     """Carries out nothing: keeps who began, who was refused, and whether a turn is due. Time moves with `now`."""
 
-    def __init__(self, *levels: Level, seats: int = 10) -> None:
-        self.machine: Machine[str] = Machine(seats)
+    def __init__(self, *levels: PriorityLevel, seats: int = 10) -> None:
+        self.machine: FlowMachine[str] = FlowMachine(seats)
         self.levels = {level.name: level for level in levels}
         self.now = 100.0
         self.begun: list[str] = []
@@ -61,7 +61,7 @@ class Driven:
         self._flows: dict[tuple[str, str], Flow] = {}
         self.configure(*levels)
 
-    def configure(self, *levels: Level) -> None:
+    def configure(self, *levels: PriorityLevel) -> None:
         self.levels = {level.name: level for level in levels}
         self._do(Configured(self.levels, self.now))
 
@@ -87,7 +87,7 @@ class Driven:
         self._do(Arrived(ticket, self.flow(level, user), width, in_turn, self.now, room))
 
     def end(self, ticket: str) -> None:
-        self._do(Ended(ticket, self.now))
+        self._do(RequestEnded(ticket, self.now))
 
     def turn(self) -> list[str]:
         """One turn of the loop with time for everybody who can begin. Who began in it."""
@@ -109,7 +109,7 @@ class Driven:
     def look(self) -> None:
         self._do(Looked(self.now))
 
-    def _do(self, event: Arrived[str] | Configured | Ended[str] | Looked | TurnCame) -> None:
+    def _do(self, event: Arrived[str] | Configured | RequestEnded[str] | Looked | TurnCame) -> None:
         for instruction in self.machine.handle(event):
             if isinstance(instruction, Begin):
                 self.begun.append(instruction.ticket)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from fairlead.api.flow.events import CONCURRENCY_LIMIT, QUEUE_FULL, TIME_OUT
-from fairlead.api.flow.levels import ALONE_SEATS, Level, Seats, deal_seats
+from fairlead.api.flow.levels import ALONE_SEATS, PriorityLevel, Seats, deal_seats
 from fairlead.api.flow.machine import SEAT_SECONDS, WAIT_SECONDS
 from tests.unit.api.flow.levels_of_tests import EXEMPT, Driven, queueing, rejecting
 
 
-def busy(*levels: Level, seats: int = 10) -> Driven:
+def busy(*levels: PriorityLevel, seats: int = 10) -> Driven:
     """Two flows have come, so that none is alone; neither is under way any more."""
     driven = Driven(*levels, seats=seats)
     for user in ("one", "other"):

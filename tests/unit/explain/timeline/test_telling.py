@@ -9,7 +9,7 @@ from fairlead.cli.timeline import page_of
 from fairlead.core.errors import NotFound
 from fairlead.core.times import parse_time
 from fairlead.explain.asking import answered
-from fairlead.explain.timeline.telling import Asked, timeline
+from fairlead.explain.timeline.telling import TimelineQuestion, timeline
 from fairlead.model.key import Key
 from tests.unit.explain.timeline.world import ZONES, World, lines, place
 
@@ -160,7 +160,7 @@ def test_a_tenant_is_told_of_what_they_may_get_and_the_rest_is_counted() -> None
             return resource in ("pods", "deployments.apps", "replicasets.apps")
 
     world = raised()
-    asked = Asked(Key("deployments.apps", "default", "web"))
+    asked = TimelineQuestion(Key("deployments.apps", "default", "web"))
     told = answered(timeline(world.sources, asked, PodsOnly()))
     assert told["hidden"] > 0
     assert not [

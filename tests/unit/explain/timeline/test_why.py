@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from fairlead.explain.timeline.moment import BOUND, ENDED, REFUSED, Moment, Told
+from fairlead.explain.timeline.moment import BOUND, ENDED, REFUSED, Moment, ToldMoment
 from fairlead.explain.timeline.why import why_of
 
 OWNER, POD = "deployments.apps/shop/web", "pods/shop/web-1"
 
 
-def line(at: float, kind: str, what: str) -> Told:
+def line(at: float, kind: str, what: str) -> ToldMoment:
     moment = Moment(at, "scheduler", kind, POD, what, decision=f"term-{int(at)}")
-    return Told(moment, moment, (POD,))
+    return ToldMoment(moment, moment, (POD,))
 
 
 def test_what_was_refused_last_is_why_it_came_no_further() -> None:

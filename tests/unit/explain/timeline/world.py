@@ -10,7 +10,7 @@ from fairlead.control.instructions import Call
 from fairlead.core import codec
 from fairlead.core.times import parse_time
 from fairlead.explain.asking import answered
-from fairlead.explain.timeline.telling import Asked as About
+from fairlead.explain.timeline.telling import TimelineQuestion as About
 from fairlead.explain.timeline.telling import timeline
 from fairlead.model.key import Key
 from fairlead.store.contract import Batch, Note

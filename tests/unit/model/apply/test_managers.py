@@ -18,7 +18,7 @@ from fairlead.model.apply.managers import (
     managed_fields,
     record_update,
 )
-from fairlead.model.apply.trees import Difference
+from fairlead.model.apply.trees import TreeDifference
 
 A: Any = {"f:a": {}}
 B: Any = {"f:b": {}}
@@ -54,7 +54,7 @@ ME = Who("me", UPDATE, "v1")
 def test_what_was_changed_is_theirs_who_changed_it(
     before: list[ManagedFieldsEntry], changed: Any, removed: Any, after: list[ManagedFieldsEntry]
 ) -> None:
-    found = record_update(before, Difference(changed, removed), ME, "now")
+    found = record_update(before, TreeDifference(changed, removed), ME, "now")
     assert sorted(found, key=repr) == sorted(after, key=repr)
 
 
@@ -73,7 +73,7 @@ def test_of_too_many_updates_the_oldest_become_one() -> None:
     for number in range(30):
         fields: dict[str, Any] = {f"f:{number}": {}}
         entries = record_update(
-            entries, Difference(fields, {}), Who(f"m{number:02}", UPDATE, "v1"), f"t{number:02}"
+            entries, TreeDifference(fields, {}), Who(f"m{number:02}", UPDATE, "v1"), f"t{number:02}"
         )
     updates = [each for each in entries if each.who.operation == UPDATE]
     assert len(updates) == UPDATE_ENTRIES_MAX
@@ -88,7 +88,7 @@ def test_versions_are_not_mixed_when_the_oldest_become_one() -> None:
     entries: tuple[ManagedFieldsEntry, ...] = ()
     for number in range(12):
         who = Who(f"m{number:02}", UPDATE, f"v{number % 2}")
-        entries = record_update(entries, Difference({f"f:{number}": {}}, {}), who, f"t{number:02}")
+        entries = record_update(entries, TreeDifference({f"f:{number}": {}}, {}), who, f"t{number:02}")
     assert {each.who.api_version: set(each.fields) for each in entries if each.who.manager == ANCIENT} == {
         "v0": {"f:0", "f:2"},
         "v1": {"f:1", "f:3"},

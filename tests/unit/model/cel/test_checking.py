@@ -6,7 +6,7 @@ import pytest
 
 from fairlead.model.cel.errors import ExpressionError
 from fairlead.model.cel.program import OBJECTS, PATCHES, compile_expression
-from fairlead.model.cel.static import DYN, Fields, Static
+from fairlead.model.cel.static import DYN, Fields, StaticType
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ from fairlead.model.cel.static import DYN, Fields, Static
     ],
 )
 def test_a_wrong_expression_is_refused_with_the_place(text: str, place: str, why: str) -> None:
-    scope = {"object": DYN, "variables": Fields({"known": Static("int")})}
+    scope = {"object": DYN, "variables": Fields({"known": StaticType("int")})}
     with pytest.raises(ExpressionError) as caught:
         compile_expression(text, scope, frozenset({"bool"}))
     assert str(caught.value).startswith(f"ERROR: <input>:{place}: ")

@@ -9,7 +9,7 @@ import pytest
 
 from fairlead.control.roster import default_deciders
 from fairlead.core.problems import Problems
-from fairlead.model.cel.static import Static
+from fairlead.model.cel.static import StaticType
 from fairlead.model.runbooks.filling import check_names, fill_in
 from fairlead.model.runbooks.sight import VIEWS, ViewStatic, seen_of
 from fairlead.model.runbooks.values import read_value
@@ -49,7 +49,7 @@ def test_a_field_that_is_absent_has_its_default() -> None:
     ],
 )
 def test_what_is_not_seen_is_not_known(path: str, known: str | None) -> None:
-    static: Static | None = ViewStatic(Deployment)
+    static: StaticType | None = ViewStatic(Deployment)
     for part in path.split("."):
         assert static is not None
         static = static.field(part.removesuffix("[]"))

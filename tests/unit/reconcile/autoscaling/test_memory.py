@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from fairlead.reconcile.autoscaling.memory import (
     REMEMBERED_MAX,
-    Memory,
     Rescaling,
+    ScalingMemory,
     carried_out,
     highest_since,
     lowest_since,
@@ -25,7 +25,7 @@ WINDOWS = st.integers(1, 300)
 @given(LOOKS, WINDOWS, WINDOWS)
 def test_what_is_kept_answers_as_if_all_were_kept(looks: list[tuple[int, int]], down: int, up: int) -> None:
     """A recommendation holds until another takes its place."""
-    memory, now = Memory(), 1_000_000
+    memory, now = ScalingMemory(), 1_000_000
     runs: list[list[int]] = []  # number, end
     for seconds, replicas in looks:
         now += seconds
@@ -42,7 +42,7 @@ def test_what_is_kept_answers_as_if_all_were_kept(looks: list[tuple[int, int]], 
 
 @given(st.lists(st.integers(0, 10**6), min_size=1, max_size=200))
 def test_it_is_bounded_and_errs_to_the_careful_side(recommended: list[int]) -> None:
-    memory = Memory()
+    memory = ScalingMemory()
     for at, replicas in enumerate(recommended):
         memory = recommend(memory, replicas, float(at), 10_000, 10_000)
     assert len(memory.highest) <= REMEMBERED_MAX
@@ -52,7 +52,7 @@ def test_it_is_bounded_and_errs_to_the_careful_side(recommended: list[int]) -> N
 
 
 def test_more_than_can_be_kept_becomes_one() -> None:
-    memory = Memory()
+    memory = ScalingMemory()
     for number in range(200):
         memory = recommend(memory, 1000 - number, float(number), 10_000, 0)
         memory = remember_rescaling(memory, Rescaling(float(number), number, number + 1), 10_000)
@@ -63,18 +63,18 @@ def test_more_than_can_be_kept_becomes_one() -> None:
 
 
 def test_without_a_window_nothing_is_kept_and_nothing_is_written_twice() -> None:
-    assert recommend(Memory(), 5, 1.0, 0, 0) == Memory()
-    once = recommend(Memory(), 5, 1.0, 60, 0)
+    assert recommend(ScalingMemory(), 5, 1.0, 0, 0) == ScalingMemory()
+    once = recommend(ScalingMemory(), 5, 1.0, 60, 0)
     assert recommend(once, 5, 50.0, 60, 0) == once
 
 
 def test_a_change_that_was_not_made_counts_for_nothing() -> None:
-    memory = remember_rescaling(Memory(), Rescaling(10.0, 3, 5), 60)
+    memory = remember_rescaling(ScalingMemory(), Rescaling(10.0, 3, 5), 60)
     assert carried_out(memory, 3).rescalings == ()
     assert carried_out(memory, 5) == memory
 
 
 def test_what_cannot_be_read_is_forgotten() -> None:
     for text in ("", "no", "[]", '{"high":[["a",1]]}', '{"scaled":[[1]]}'):
-        assert read_memory(text) == Memory()
+        assert read_memory(text) == ScalingMemory()
     assert read_memory('{"high":[[3,null]]}').highest[0].replicas == 3

@@ -59,7 +59,7 @@ _GUARD = frozenset(
 )
 
 
-class Held(msgspec.Struct, frozen=True):
+class HeldGrant(msgspec.Struct, frozen=True):
     """A grant that was approved, as requests are judged by it."""
 
     name: str
@@ -82,7 +82,7 @@ class AccessGrants:
 
     def __init__(self, roles: Grants) -> None:
         self._roles = roles
-        self._by_name: dict[str, Held] = {}
+        self._by_name: dict[str, HeldGrant] = {}
 
     def learn(self, read: Reader) -> list[str]:
         return [trouble for entry in read.list(_RESOURCE) for trouble in self._take(entry)]
@@ -100,7 +100,7 @@ class AccessGrants:
     def authorize(self, asked: Attributes) -> AccessVerdict:
         if not self._by_name or not asked.now or not asked.plural or is_guarded(asked):
             return NO_OPINION
-        ended: Held | None = None
+        ended: HeldGrant | None = None
         for held in self._by_name.values():
             if not held.concerns(asked.user) or not self._allows(held, asked):
                 continue
@@ -121,7 +121,7 @@ class AccessGrants:
         mine = sorted(each.name for each in self._by_name.values() if each.concerns(user))
         return AccessRules(incomplete=f"grants until they end: {', '.join(mine)}" if mine else "")
 
-    def holding(self, name: str, now: float) -> Held | None:
+    def holding(self, name: str, now: float) -> HeldGrant | None:
         """A grant that holds at this instant."""
         held = self._by_name.get(name)
         return held if held is not None and now < held.ends else None
@@ -135,7 +135,7 @@ class AccessGrants:
                         names = rule.resource_names or ()
                         yield ResourceRule(rule.verbs, rule.api_groups or (), rule.resources, names)
 
-    def _allows(self, held: Held, asked: Attributes) -> bool:
+    def _allows(self, held: HeldGrant, asked: Attributes) -> bool:
         if held.about is not None:
             if held.about != (asked.group, asked.plural, asked.namespace, asked.name):
                 return False
@@ -144,7 +144,7 @@ class AccessGrants:
             place = asked.namespace
         return any(rule.allows(asked) for rule in self._rules(held, place))
 
-    def _rules(self, held: Held, namespace: str) -> tuple[PolicyRule, ...]:
+    def _rules(self, held: HeldGrant, namespace: str) -> tuple[PolicyRule, ...]:
         """Of a place that the grant does not name: none."""
         for space, role in held.roles:
             if space == namespace:
@@ -164,7 +164,7 @@ class AccessGrants:
         return []
 
 
-def held_of(key: Key, revision: int, grant: Json) -> Held | None:
+def held_of(key: Key, revision: int, grant: Json) -> HeldGrant | None:
     """A stored grant as it is judged; None while it is not approved."""
     if part(grant, "status").get("decision") != APPROVED:
         return None
@@ -172,7 +172,7 @@ def held_of(key: Key, revision: int, grant: Json) -> Held | None:
     subject, role, about = part(spec, "subject"), part(spec, "role"), spec.get("object")
     is_user = subject["kind"] == USER
     places = tuple(spec.get("namespaces") or ()) if about is None else (about.get("namespace") or "",)
-    return Held(
+    return HeldGrant(
         name=key.name,
         key=key,
         revision=revision,

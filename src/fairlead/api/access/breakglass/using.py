@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fairlead.api.access.breakglass.in_force import Held
+from fairlead.api.access.breakglass.in_force import HeldGrant
 from fairlead.api.plan import AGAIN, Again, NodeStream, Plan, Step, Watch
 from fairlead.port.request import Reply
 from fairlead.store.contract import AtRevision, CommitOutcome, PreconditionFailed, Transaction
 
 
-def under_grant(step: Step, held: Held, now: float) -> Step:
+def under_grant(step: Step, held: HeldGrant, now: float) -> Step:
     if isinstance(step, Plan):
         return _guarded(step, AtRevision(held.key, held.revision))
     if isinstance(step, Watch):

@@ -28,7 +28,7 @@ from fairlead.api.access.rbac.subjects import (
     CLUSTER_ROLES,
     ROLE_BINDINGS,
     ROLES,
-    Binding,
+    SubjectBinding,
     decode_role,
     parse_binding,
 )
@@ -55,22 +55,22 @@ class _Held:
     __slots__ = ("by_resource", "paths")
 
     def __init__(self) -> None:
-        self.by_resource: dict[str, list[tuple[PolicyRule, Binding]]] = {}
-        self.paths: list[tuple[PolicyRule, Binding]] = []
+        self.by_resource: dict[str, list[tuple[PolicyRule, SubjectBinding]]] = {}
+        self.paths: list[tuple[PolicyRule, SubjectBinding]] = []
 
-    def add(self, rule: PolicyRule, binding: Binding) -> None:
+    def add(self, rule: PolicyRule, binding: SubjectBinding) -> None:
         for resource in dict.fromkeys(rule.resources or ()):
             self.by_resource.setdefault(resource, []).append((rule, binding))
         if rule.non_resource_urls and not binding.key.namespace:
             self.paths.append((rule, binding))
 
-    def allowing(self, asked: Attributes) -> Binding | None:
+    def allowing(self, asked: Attributes) -> SubjectBinding | None:
         for rule, binding in self._about(asked):
             if rule.allows(asked):
                 return binding
         return None
 
-    def _about(self, asked: Attributes) -> Iterator[tuple[PolicyRule, Binding]]:
+    def _about(self, asked: Attributes) -> Iterator[tuple[PolicyRule, SubjectBinding]]:
         if not asked.plural:
             yield from self.paths
             return
@@ -89,7 +89,7 @@ class _Rights:
 
     __slots__ = ("bindings", "places")
 
-    def __init__(self, bindings: tuple[Binding, ...]) -> None:
+    def __init__(self, bindings: tuple[SubjectBinding, ...]) -> None:
         self.bindings = bindings
         self.places: dict[str, _Held | None] = dict.fromkeys(each.key.namespace for each in bindings)
 
@@ -101,7 +101,7 @@ class Grants:
 
     def __init__(self) -> None:
         self._roles: dict[Key, tuple[PolicyRule, ...]] = {}
-        self._bindings: dict[Key, Binding] = {}
+        self._bindings: dict[Key, SubjectBinding] = {}
         self._by_user: dict[str, set[Key]] = {}
         self._by_group: dict[str, set[Key]] = {}
         self._rights: BoundedDict[User, _Rights] = BoundedDict(_USERS_KEPT)
@@ -176,7 +176,7 @@ class Grants:
                 )
         return self._refusal(rights, asked)
 
-    def _allowing(self, rights: _Rights, place: str, asked: Attributes) -> Binding | None:
+    def _allowing(self, rights: _Rights, place: str, asked: Attributes) -> SubjectBinding | None:
         if place not in rights.places:
             return None
         held = rights.places[place]
@@ -230,7 +230,7 @@ class Grants:
             return [f"{key} grants nothing: it cannot be understood: {error}"]
         return []
 
-    def _bind(self, binding: Binding) -> None:
+    def _bind(self, binding: SubjectBinding) -> None:
         self._bindings[binding.key] = binding
         for user in binding.users:
             self._by_user.setdefault(user, set()).add(binding.key)
@@ -260,7 +260,7 @@ def _some(names: list[str]) -> str:
     return f"{', '.join(names[:_TOLD])}{more}"
 
 
-def _through(binding: Binding, user: User) -> str:
+def _through(binding: SubjectBinding, user: User) -> str:
     """By which of their names the binding means them."""
     if user.name in binding.users:
         return f'User "{user.name}"'

@@ -43,7 +43,7 @@ class _BindingView(msgspec.Struct, frozen=True, rename="camel"):
     subjects: tuple[_Subject, ...] | None = None
 
 
-class Binding(msgspec.Struct, frozen=True):
+class SubjectBinding(msgspec.Struct, frozen=True):
     """A binding that was understood. `users` and `groups` are those it names, service accounts by their user names."""
 
     key: Key
@@ -64,7 +64,7 @@ decode_role = msgspec.json.Decoder(RoleView).decode
 _decode_binding = msgspec.json.Decoder(_BindingView).decode
 
 
-def parse_binding(key: Key, data: bytes) -> Binding:
+def parse_binding(key: Key, data: bytes) -> SubjectBinding:
     """msgspec's error if it is not a binding's bytes."""
     view = _decode_binding(data)
     users, groups = set[str](), set[str]()
@@ -75,7 +75,7 @@ def parse_binding(key: Key, data: bytes) -> Binding:
             groups.add(subject.name)
         elif subject.kind == SERVICE_ACCOUNT and (subject.namespace or key.namespace):
             users.add(service_account_name(subject.namespace or key.namespace, subject.name))
-    return Binding(
+    return SubjectBinding(
         key,
         role_of(key.namespace, view.role_ref.kind, view.role_ref.name),
         frozenset(users),

@@ -11,7 +11,7 @@ from typing import Any
 
 from fairlead.api.access.contract import Attributes
 from fairlead.api.access.users import AUTHENTICATED, User, service_account, service_account_groups
-from fairlead.api.admission.policies.in_force import Policy, PolicyBinding
+from fairlead.api.admission.policies.in_force import AdmissionPolicy, PolicyBinding
 from fairlead.api.admission.policies.matching import WriteFacts
 from fairlead.api.attempt import Attempt
 from fairlead.api.desk import Desk
@@ -64,7 +64,7 @@ class RequestView:
         )
         self._request: Json | None = None
 
-    def evaluations(self, policy: Policy, binding: PolicyBinding) -> Iterator[Evaluation]:
+    def evaluations(self, policy: AdmissionPolicy, binding: PolicyBinding) -> Iterator[Evaluation]:
         """One for each parameter; none where they are not about this request. Raises EvaluationError."""
         version = policy.constraints.version_for(self.write)
         narrowed = binding.constraints
@@ -153,7 +153,7 @@ class RequestView:
         )
         return AccessAnswer(verdict.allowed, verdict.reason)
 
-    def _parameters(self, policy: Policy, binding: PolicyBinding) -> Iterator[Json | None]:
+    def _parameters(self, policy: AdmissionPolicy, binding: PolicyBinding) -> Iterator[Json | None]:
         """What the policy is asked with, once for each; None: without. Raises EvaluationError."""
         wanted = binding.parameters
         if policy.param_kind is None or wanted is None:
@@ -219,7 +219,7 @@ class Evaluation:
     """One policy with one parameter: what it sees, and what it may still cost."""
 
     def __init__(
-        self, policy: Policy, names: Mapping[str, Any], parameter: Json | None, version: str
+        self, policy: AdmissionPolicy, names: Mapping[str, Any], parameter: Json | None, version: str
     ) -> None:
         self.policy = policy
         self.version = version  # in which the object is shown
@@ -290,7 +290,7 @@ def _user_named(name: str) -> User:
 
 def refusal(
     attempt: Attempt,
-    policy: Policy,
+    policy: AdmissionPolicy,
     binding: PolicyBinding,
     why: str,
     error_type: type[ApiError] = Invalid,
@@ -309,5 +309,5 @@ def refusal(
     return error
 
 
-def told_of(policy: Policy, binding: PolicyBinding) -> str:
+def told_of(policy: AdmissionPolicy, binding: PolicyBinding) -> str:
     return f"{policy.kind} '{policy.name}' with binding '{binding.name}'"

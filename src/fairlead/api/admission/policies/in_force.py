@@ -49,7 +49,7 @@ class PolicyBinding(NamedTuple):
     actions: frozenset[str]
 
 
-class Policy(NamedTuple):
+class AdmissionPolicy(NamedTuple):
     kind: str  # ValidatingAdmissionPolicy or MutatingAdmissionPolicy
     name: str
     at: AtRevision
@@ -61,7 +61,7 @@ class Policy(NamedTuple):
 
 
 class BoundPolicy(NamedTuple):
-    policy: Policy
+    policy: AdmissionPolicy
     bindings: tuple[PolicyBinding, ...]
 
 
@@ -71,7 +71,7 @@ class Policies:
     __slots__ = ("_bindings", "_concerns", "_policies", "active", "mutating", "validating")
 
     def __init__(self) -> None:
-        self._policies: dict[str, dict[str, Policy]] = {VALIDATING: {}, MUTATING: {}}
+        self._policies: dict[str, dict[str, AdmissionPolicy]] = {VALIDATING: {}, MUTATING: {}}
         self._bindings: dict[str, dict[str, PolicyBinding]] = {VALIDATING: {}, MUTATING: {}}
         self._concerns: BoundedDict[tuple[str, str], bool] = BoundedDict(_CONCERNS_KEPT)
         self.validating: tuple[BoundPolicy, ...] = ()
@@ -153,12 +153,12 @@ class Policies:
         )
 
 
-def _policy(kind: str, name: str, at: AtRevision, spec: Json, compiled: Compiled) -> Policy:
+def _policy(kind: str, name: str, at: AtRevision, spec: Json, compiled: Compiled) -> AdmissionPolicy:
     param_kind = spec.get("paramKind") or {}
     group, slash, version = (param_kind.get("apiVersion") or "").partition("/")
     if not slash:
         group, version = "", group
-    return Policy(
+    return AdmissionPolicy(
         kind=kind,
         name=name,
         at=at,

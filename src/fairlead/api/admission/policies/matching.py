@@ -25,7 +25,7 @@ class WriteFacts(NamedTuple):
     space: Mapping[str, str] | None  # labels of the namespace that the object is in
 
 
-class Rule(NamedTuple):
+class RequestRule(NamedTuple):
     operations: frozenset[str]
     groups: frozenset[str]
     versions: frozenset[str]
@@ -57,8 +57,8 @@ class Rule(NamedTuple):
 
 
 class Constraints(NamedTuple):
-    rules: tuple[Rule, ...]
-    excluded: tuple[Rule, ...]
+    rules: tuple[RequestRule, ...]
+    excluded: tuple[RequestRule, ...]
     exact: bool
     space: LabelMatcher
     labels: LabelMatcher
@@ -104,8 +104,8 @@ def constraints_of(match: Json) -> Constraints:
     )
 
 
-def _rule(rule: Json) -> Rule:
-    return Rule(
+def _rule(rule: Json) -> RequestRule:
+    return RequestRule(
         operations=frozenset(rule.get("operations") or ()),
         groups=frozenset(rule.get("apiGroups") or ()),
         versions=frozenset(rule.get("apiVersions") or ()),

@@ -25,10 +25,10 @@ from fairlead.core.times import timestamp
 from fairlead.model.apply.elements import UndecodableError
 from fairlead.model.apply.managers import UPDATE, Who, record_update
 from fairlead.model.apply.merging import check_configuration, merge
-from fairlead.model.apply.rules import Rule
+from fairlead.model.apply.rules import MergeRule
 from fairlead.model.apply.trees import compare
 from fairlead.model.cel.errors import EvaluationError
-from fairlead.model.cel.values import Made, is_list
+from fairlead.model.cel.values import MadeObject, is_list
 from fairlead.model.kind import Json, Kind
 from fairlead.model.kinds.admission.expressions import Mutation
 from fairlead.model.patch.jsonpatch import json_patch
@@ -112,7 +112,7 @@ def _mutated(desk: Desk, kind: Kind, evaluation: Evaluation, mutation: Mutation)
             if not is_list(value):
                 raise EvaluationError("must be a list of JSONPatch{...}")
             return json_patch(tree, [_operation(each) for each in value])
-        if not isinstance(value, Made) or value.name != "Object":
+        if not isinstance(value, MadeObject) or value.name != "Object":
             raise EvaluationError("must be an Object{...}")
         rule = desk.managing.rule(desk.tables, _kind_in(desk, kind, evaluation.version))
         config = _plain(value, "Object")
@@ -142,14 +142,14 @@ def _kind_in(desk: Desk, kind: Kind, version: str) -> Kind:
 
 
 def _operation(value: Any) -> Json:
-    if not isinstance(value, Made) or value.name != "JSONPatch":
+    if not isinstance(value, MadeObject) or value.name != "JSONPatch":
         raise EvaluationError("every item must be a JSONPatch{...}")
     return {name: _plain(each, "") for name, each in value.fields.items()}
 
 
 def _plain(value: Any, path: str) -> Any:
     """As JSON. `Object.spec{...}` must stand where the object has `spec`."""
-    if isinstance(value, Made):
+    if isinstance(value, MadeObject):
         if path and value.name != path:
             raise EvaluationError(f"{value.name} stands where {path} is expected")
         return {name: _plain(each, f"{path}.{name}" if path else "") for name, each in value.fields.items()}
@@ -164,7 +164,7 @@ def _plain(value: Any, path: str) -> Any:
     return str(value)
 
 
-def _check_not_atomic(rule: Rule, config: Any, path: str) -> None:
+def _check_not_atomic(rule: MergeRule, config: Any, path: str) -> None:
     """As Kubernetes has it: what is replaced as a whole would lose what the policy does not know of."""
     if isinstance(config, dict | list) and rule.is_leaf:
         raise EvaluationError(

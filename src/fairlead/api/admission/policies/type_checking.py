@@ -14,7 +14,7 @@ from fairlead.api.attempt import Attempt
 from fairlead.api.desk import Desk
 from fairlead.model.catalog import Catalog
 from fairlead.model.cel.errors import ExpressionError
-from fairlead.model.cel.static import DYN, Static
+from fairlead.model.cel.static import DYN, StaticType
 from fairlead.model.fields import FieldTables, ListOf, MapOf, Ref, Scalar, Type
 from fairlead.model.kind import Json, Kind
 from fairlead.model.kinds.admission.expressions import find_errors
@@ -26,7 +26,7 @@ _ALL = "*"
 _NAMES = {"string": "string", "int32": "int", "int64": "int", "number": "double", "boolean": "bool"}
 
 
-class TableStatic(Static):
+class TableStatic(StaticType):
     """What the field tables say of a value."""
 
     __slots__ = ("_tables", "_type")
@@ -42,7 +42,7 @@ class TableStatic(Static):
         super().__init__(name)
         self._tables, self._type = tables, of
 
-    def field(self, name: str) -> Static | None:
+    def field(self, name: str) -> StaticType | None:
         of = self._type
         if isinstance(of, MapOf):
             return TableStatic(self._tables, of.value)
@@ -51,7 +51,7 @@ class TableStatic(Static):
         found = self._tables[of.name].fields.get(name)
         return TableStatic(self._tables, found.type) if found is not None else None
 
-    def element(self) -> Static:
+    def element(self) -> StaticType:
         of = self._type
         below = of.item if isinstance(of, ListOf) else of.value if isinstance(of, MapOf) else None
         return TableStatic(self._tables, below) if below is not None else DYN
@@ -96,7 +96,7 @@ def _addresses(rule: Json) -> Iterator[tuple[str, str, str]]:
                     yield group, version, resource
 
 
-def _parameters(named: Json, kinds: Catalog, tables: FieldTables) -> Mapping[str, Static]:
+def _parameters(named: Json, kinds: Catalog, tables: FieldTables) -> Mapping[str, StaticType]:
     group, _, version = (named.get("apiVersion") or "").rpartition("/")
     kind = kinds.find_kind(group, version, named.get("kind") or "") if named else None
     return (

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from fairlead.api.admission.policies.evaluating import Evaluation, RequestView, refusal, told_of
 from fairlead.api.admission.policies.exempt import is_exempt
-from fairlead.api.admission.policies.in_force import Policy, PolicyBinding
+from fairlead.api.admission.policies.in_force import AdmissionPolicy, PolicyBinding
 from fairlead.api.attempt import Attempt
 from fairlead.api.desk import Desk
 from fairlead.core.errors import ApiError, Forbidden, Invalid, TooLarge, Unauthorized
@@ -24,10 +24,10 @@ _ANNOTATION_BYTES_MAX = 1024
 _WITHHELD = "withheld: the kind has sensitive fields"
 
 
-class Failure(NamedTuple):
+class PolicyFailure(NamedTuple):
     """One thing that a policy has against a request."""
 
-    policy: Policy
+    policy: AdmissionPolicy
     binding: PolicyBinding
     message: str
     reason: str = "Invalid"
@@ -39,7 +39,7 @@ def validate(desk: Desk, attempt: Attempt) -> None:
     if not policies.validating or not policies.concern(attempt.kind, attempt.address) or is_exempt(attempt):
         return
     view = RequestView(desk, attempt)
-    denied: Failure | None = None
+    denied: PolicyFailure | None = None
     for failure in _failures(desk, view):
         actions = failure.binding.actions
         if "Deny" in actions:
@@ -54,7 +54,7 @@ def validate(desk: Desk, attempt: Attempt) -> None:
         raise refusal(attempt, denied.policy, denied.binding, denied.message, _ERRORS[denied.reason])
 
 
-def _failures(desk: Desk, view: RequestView) -> Iterator[Failure]:
+def _failures(desk: Desk, view: RequestView) -> Iterator[PolicyFailure]:
     for policy, bindings in desk.policies.validating:
         for binding in bindings:
             try:
@@ -62,27 +62,27 @@ def _failures(desk: Desk, view: RequestView) -> Iterator[Failure]:
                     yield from _found_by(evaluation, binding, view)
             except EvaluationError as error:
                 if policy.fails:
-                    yield Failure(policy, binding, f"failed to configure binding: {error}")
+                    yield PolicyFailure(policy, binding, f"failed to configure binding: {error}")
 
 
-def _found_by(evaluation: Evaluation, binding: PolicyBinding, view: RequestView) -> Iterator[Failure]:
+def _found_by(evaluation: Evaluation, binding: PolicyBinding, view: RequestView) -> Iterator[PolicyFailure]:
     policy = evaluation.policy
     try:
         if not evaluation.is_meant():
             return
     except EvaluationError as error:
         if policy.fails:
-            yield Failure(policy, binding, str(error))
+            yield PolicyFailure(policy, binding, str(error))
         return
     for validation in policy.compiled.validations:
         try:
             holds = evaluation.run(validation.program)
         except EvaluationError as error:
             if policy.fails:
-                yield Failure(policy, binding, str(error), validation.reason)
+                yield PolicyFailure(policy, binding, str(error), validation.reason)
             continue
         if holds is not True:
-            yield Failure(policy, binding, _message(evaluation, validation), validation.reason)
+            yield PolicyFailure(policy, binding, _message(evaluation, validation), validation.reason)
     _annotate(policy, evaluation, view.attempt)
 
 
@@ -97,7 +97,7 @@ def _message(evaluation: Evaluation, validation: Validation) -> str:
     return validation.message or f"failed expression: {validation.program.text.strip()}"
 
 
-def _annotate(policy: Policy, evaluation: Evaluation, attempt: Attempt) -> None:
+def _annotate(policy: AdmissionPolicy, evaluation: Evaluation, attempt: Attempt) -> None:
     for key, program in policy.compiled.annotations:
         try:
             value = evaluation.run(program)

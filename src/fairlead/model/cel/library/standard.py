@@ -15,7 +15,7 @@ from fairlead.model.cel.library.function import Library
 from fairlead.model.cel.operators import moment, whole
 from fairlead.model.cel.values import (
     Duration,
-    Made,
+    MadeObject,
     Spend,
     Timestamp,
     TypeValue,
@@ -157,7 +157,9 @@ def _duration(spend: Spend, value: Any) -> Duration:
 
 
 def _type(spend: Spend, value: Any) -> TypeValue:
-    return TypeValue("Object" if isinstance(value, Made) and value.name == "Object" else type_name(value))
+    return TypeValue(
+        "Object" if isinstance(value, MadeObject) and value.name == "Object" else type_name(value)
+    )
 
 
 def _same(spend: Spend, value: Any) -> Any:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from fairlead.core.problems import Problems
 from fairlead.model.cel.errors import ExpressionError
 from fairlead.model.cel.program import PATCHES, Program, compile_expression
-from fairlead.model.cel.static import DYN, Fields, Static
+from fairlead.model.cel.static import DYN, Fields, StaticType
 from fairlead.model.kind import Json
 from fairlead.model.names import label_key_problems
 
@@ -28,7 +28,7 @@ _REQUEST = Fields(
         DYN,
     )
 )  # fmt: skip
-_BASE: Mapping[str, Static] = dict.fromkeys(("object", "oldObject"), DYN) | {"request": _REQUEST}
+_BASE: Mapping[str, StaticType] = dict.fromkeys(("object", "oldObject"), DYN) | {"request": _REQUEST}
 #: bound: policies | match conditions of a policy | 422
 CONDITIONS_MAX = 64
 #: bound: policies | validations, mutations, variables or audit annotations of a policy, each | 422
@@ -65,7 +65,7 @@ def compile_policy(spec: Json, problems: Problems) -> Compiled:
     return _Compiling(spec, problems).all()
 
 
-def find_errors(spec: Json, types: Mapping[str, Static]) -> list[tuple[str, str, ExpressionError]]:
+def find_errors(spec: Json, types: Mapping[str, StaticType]) -> list[tuple[str, str, ExpressionError]]:
     """Path, text and what is wrong, of every expression that does not fit these types of what it refers to."""
     compiling = _Compiling(spec, Problems(), types)
     compiling.all()
@@ -73,13 +73,13 @@ def find_errors(spec: Json, types: Mapping[str, Static]) -> list[tuple[str, str,
 
 
 class _Compiling:
-    def __init__(self, spec: Json, problems: Problems, types: Mapping[str, Static] | None = None) -> None:
+    def __init__(self, spec: Json, problems: Problems, types: Mapping[str, StaticType] | None = None) -> None:
         self._spec = spec
         self._problems = problems
         self.errors: list[tuple[str, str, ExpressionError]] = []
-        params: Mapping[str, Static] = {"params": DYN} if spec.get("paramKind") else {}
+        params: Mapping[str, StaticType] = {"params": DYN} if spec.get("paramKind") else {}
         self._early = {**_BASE, **params, AUTHORIZER: DYN, **(types or {})}
-        self._known: dict[str, Static] = {}
+        self._known: dict[str, StaticType] = {}
         self._scope = {**self._early, "namespaceObject": DYN, "variables": Fields(self._known)}
 
     def all(self) -> Compiled:
@@ -97,7 +97,7 @@ class _Compiling:
         self,
         text: str,
         path: str,
-        scope: Mapping[str, Static],
+        scope: Mapping[str, StaticType],
         returns: frozenset[str],
         structs: frozenset[str] = frozenset(),
     ) -> Program | None:

@@ -17,7 +17,7 @@ from fairlead.model.kind import Json
 from fairlead.model.kinds.horizontalpodautoscaler.older_metrics import (
     Amount,
     Int32,
-    Metric,
+    OlderMetric,
     newer,
     older,
     tree_of,
@@ -79,12 +79,12 @@ def text_of_behavior(behavior: Json) -> str:
 
 
 def metrics_in(annotations: Mapping[str, str]) -> list[Json] | None:
-    found = _read(annotations, METRICS, list[Metric])
+    found = _read(annotations, METRICS, list[OlderMetric])
     return None if found is None else newer(found, "target")
 
 
 def findings_in(annotations: Mapping[str, str]) -> list[Json] | None:
-    found = _read(annotations, CURRENT_METRICS, list[Metric])
+    found = _read(annotations, CURRENT_METRICS, list[OlderMetric])
     return None if found is None else newer(found, "current")
 
 

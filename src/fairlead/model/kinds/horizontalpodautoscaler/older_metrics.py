@@ -52,7 +52,7 @@ class _Source(msgspec.Struct):
     currentAverageUtilization: Int32 | None = None  # noqa: N815
 
 
-class Metric(msgspec.Struct):
+class OlderMetric(msgspec.Struct):
     type: str = ""
     object: _Source | None = None
     pods: _Source | None = None
@@ -64,9 +64,9 @@ class Metric(msgspec.Struct):
 _PARTS = ("object", "pods", "resource", "containerResource", "external")
 
 
-def older(metric: Json, side: str) -> Metric:
+def older(metric: Json, side: str) -> OlderMetric:
     """A metric as it was written before autoscaling/v2. `side`: target of what is wished, current of what was found."""
-    found = Metric(metric.get("type") or "")
+    found = OlderMetric(metric.get("type") or "")
     for name in _PARTS:
         if metric.get(name) is not None:
             setattr(found, name, _older_source(name, metric[name], side))
@@ -94,7 +94,7 @@ def _older_source(name: str, source: Json, side: str) -> _Source:
     return found
 
 
-def newer(metrics: list[Metric], side: str) -> list[Json]:
+def newer(metrics: list[OlderMetric], side: str) -> list[Json]:
     found: list[Json] = []
     for metric in metrics:
         tree: Json = {"type": metric.type}
