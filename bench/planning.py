@@ -4,8 +4,8 @@ Run: .venv/bin/python -m bench.planning [PLANT ...] [--tries 5] [--cpu 60] [--jo
 
 Each plant, or each that is named, is hunted with the uniform search in its world; where that needs more than 20 runs by
 the median, with `planned` and `lineage` in the same world as well. In pieces (`pieces.py`): the file is written after
-every plant and mode, and a later run of the same sources goes on from it, also with other plants. The table in
-docs/reference/zoo.md is written anew with what is known so far, each time the run ends.
+every plant and mode, and a later run of the same sources goes on from it, also with other plants and with more tries.
+The table in docs/reference/zoo.md is written anew with what is known so far, each time the run ends.
 """
 
 from __future__ import annotations
@@ -32,15 +32,17 @@ def fill(pieces: Pieces, options: argparse.Namespace) -> None:
     told: Json = dict(pieces.told.get("hunts", {}))
     for name in options.plants or plant_names():
         for mode in (UNIFORM, *PLANNING):
-            if f"{name} {mode}" in told or (mode != UNIFORM and not _is_hard(told[f"{name} {UNIFORM}"])):
+            found = told.get(f"{name} {mode}", [])
+            if len(found) >= options.tries or (mode != UNIFORM and not _is_hard(told[f"{name} {UNIFORM}"])):
                 continue
             pieces.check_time(options.cpu)
-            told[f"{name} {mode}"] = hunts_of(name, mode, options.tries, options.cpu, options.jobs)
+            left = range(len(found), options.tries)
+            told[f"{name} {mode}"] = [*found, *hunts_of(name, mode, left, options.cpu, options.jobs)]
             pieces.write({"hunts": told})
             say(f"{name} {mode}: {cell(told[f'{name} {mode}'])}")
 
 
-def lines(hunts: Json) -> list[str]:
+def lines(hunts: Json, cpu: float) -> list[str]:
     made = [
         f"| plant | world | {UNIFORM} | {' | '.join(PLANNING)} | fewer runs |",
         f"| --- | --- | --- | {' | '.join('---' for _ in PLANNING)} | --- |",
@@ -54,7 +56,9 @@ def lines(hunts: Json) -> list[str]:
         made.append(
             f"| `{name}` | {WORLD_OF.get(name, STANDARD)} | {' | '.join(map(cell, tries))} | {fewer} |"
         )
-    made.append("")
+    tries = sorted({len(hunts[f"{name} {UNIFORM}"]) for name in hard})
+    told = " or ".join(map(str, tries))
+    made += ["", f"- By the median of {told} tries, of {cpu:g} seconds of processor time each."]
     for mode in PLANNING:
         ratios = [_fewer(hunts, name, mode) for name in hard if hunts.get(f"{name} {mode}")]
         if ratios:
@@ -81,13 +85,13 @@ def main() -> int:
     parser.add_argument("--cpu", type=float, default=CPU_SECONDS, help="processor seconds of one hunt")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     options = parser.parse_args()
-    pieces = Pieces(options, {"tries": options.tries, "cpu": options.cpu})
+    pieces = Pieces(options, {"cpu": options.cpu})
     try:
         fill(pieces, options)
     except OutOfTimeError:
         return pieces.more_to_do()
     finally:
-        put_table("planning", lines(pieces.told.get("hunts", {})))
+        put_table("planning", lines(pieces.told.get("hunts", {}), options.cpu))
     return 0
 
 

@@ -80,8 +80,10 @@ def lines(plants: Json) -> list[str]:
     ]
     for name in plant_names():
         row = plants.get(name)
-        if row is None or not row["shrunk_from"]:
-            made.append(f"| `{name}` | {'not found' if row else 'not measured'} |  |  |  |  |  |  |")
+        if row is None:
+            continue
+        if not row["shrunk_from"]:
+            made.append(f"| `{name}` | not found |  |  |  |  |  |  |")
             continue
         rest = "" if row["done"] else ", not at its end"
         made.append(
@@ -102,6 +104,9 @@ def lines(plants: Json) -> list[str]:
             f" {SECONDS:g} seconds of processor time, by the median after"
             f" {statistics.median(row['cpu_seconds'] for row in plants.values() if row['shrunk_from']):.1f}.",
         ]
+    left = len([name for name in plant_names() if name not in plants])
+    if shares and left:
+        made.append(f"- {left} plants are not measured yet.")
     return made
 
 

@@ -47,9 +47,9 @@ def _hunt(name: str, mode: str, number: int, seconds: float) -> Iterator[Json]:
     }
 
 
-def hunts_of(name: str, mode: str, tries: int, cpu: float, jobs: int) -> list[Json]:
-    """Side by side, each in a process of its own."""
-    tasks = [partial(_hunt, name, mode, number, cpu) for number in range(tries)]
+def hunts_of(name: str, mode: str, tries: range, cpu: float, jobs: int) -> list[Json]:
+    """Those with these numbers, side by side, each in a process of its own."""
+    tasks = [partial(_hunt, name, mode, number, cpu) for number in tries]
     found: list[Json] = []
     for number, told in in_forks(tasks, jobs):
         if isinstance(told, ForkDied):
@@ -71,7 +71,7 @@ class ZooTable:
                     continue
                 options = self._options
                 self.pieces.check_time(options.cpu)
-                told[f"{name} {mode}"] = hunts_of(name, mode, options.tries, options.cpu, options.jobs)
+                told[f"{name} {mode}"] = hunts_of(name, mode, range(options.tries), options.cpu, options.jobs)
                 self.pieces.write({"hunts": told})
                 say(f"{name} {mode}: {cell(told[f'{name} {mode}'])}")
 
