@@ -80,7 +80,7 @@ ROWS: dict[str, dict[str, str]] = {
         "NAME": "hold-1", "RUNBOOK": "hold", "PHASE": "Pending", "STEP": "", "BY": "admin", "AGE": "AGE",
     },
     "schedulingpolicies": {"NAME": "packed", "ACTIVE": "Unknown", "OBSERVED BY": "", "AGE": "AGE"},
-    "placementquotas": {"NAME": "zone-c", "NODES": "zone=c", "USED": "cpu: 0/4, pods: 0/9", "AGE": "AGE"},
+    "placementquotas": {"NAME": "zone-c", "NODES": "zone=c", "USED": "cpu: 0/4, pods: 0/9", "COHORT": "<none>", "BORROWED": "<none>", "AGE": "AGE"},
     "reservations": {
         "NAME": "recover-ee20c5dd592c", "OWNER": "Deployment/web", "INTENT": "recover", "PHASE": "Pending",
         "NODE": "<none>", "AGE": "AGE",

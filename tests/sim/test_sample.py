@@ -55,8 +55,9 @@ def test_a_sample_that_met_everything_falls_short_of_nothing(seeds: int) -> None
 
 
 def test_every_field_of_the_record_and_every_incident_is_a_kind_of_fault() -> None:
-    declared = {each.name for each in fields(Faults)} - {"incident", "incidents"}
+    declared = {each.name for each in fields(Faults)} - {"incident", "incidents", "older_server"}
     assert set(fault_kinds(DEFAULT)) == declared | {name for name, _ in DEFAULT.incidents}
+    assert "older_server" in fault_kinds(replace(DEFAULT, older_server=0.1)), "where it can come"
     # One that is never drawn is missed, not forgotten.
     assert fault_kinds(CALM) == fault_kinds(replace(DEFAULT, incidents=CALM.incidents))
 

@@ -43,9 +43,9 @@ class Cohort(NamedTuple):
     def describe(self, resource: str, spell: Callable[[int], str]) -> str:
         return describe(self.name, self.shares(resource), self.mine, spell)
 
-    def shares(self, resource: str) -> list[Share]:
+    def shares(self, resource: str) -> list[CohortShare]:
         return [
-            Share(
+            CohortShare(
                 each.name,
                 each.hard[resource],
                 each.used.get(resource, 0),
@@ -58,7 +58,7 @@ class Cohort(NamedTuple):
         ]
 
 
-class Share(NamedTuple):
+class CohortShare(NamedTuple):
     """One member, by one resource."""
 
     name: str  # NAMESPACE/NAME
@@ -75,27 +75,27 @@ class Loan(NamedTuple):
     amount: int
 
 
-def borrowed(share: Share) -> int:
+def borrowed(share: CohortShare) -> int:
     return max(0, share.used - share.hard)
 
 
-def unused(share: Share) -> int:
+def unused(share: CohortShare) -> int:
     """What it has to lend now."""
     return max(0, min(share.may_lend, share.hard - share.used))
 
 
-def held_back(share: Share) -> int:
+def held_back(share: CohortShare) -> int:
     """What of `unused` is for those of its own pods that wait: the rest of what it lends to nobody is theirs first."""
     kept = max(0, share.hard - share.may_lend - share.used)
     return min(unused(share), max(0, share.claimed - kept))
 
 
-def left_to_lend(shares: Sequence[Share]) -> int:
+def left_to_lend(shares: Sequence[CohortShare]) -> int:
     """Below 0 where more is borrowed than there is, after a limit was lowered."""
     return sum(map(unused, shares)) - sum(map(borrowed, shares))
 
 
-def find_room(shares: Sequence[Share], name: str) -> int:
+def find_room(shares: Sequence[CohortShare], name: str) -> int:
     """How much more the member of this name may take."""
     mine = next(each for each in shares if each.name == name)
     kept = mine.hard - mine.may_lend  # lent to nobody
@@ -107,7 +107,7 @@ def find_room(shares: Sequence[Share], name: str) -> int:
     return max(within, beyond)
 
 
-def list_loans(shares: Sequence[Share]) -> list[Loan]:
+def list_loans(shares: Sequence[CohortShare]) -> list[Loan]:
     """Who borrows from whom, in the order of names: the sums are exact, who gave it to whom is a matter of telling."""
     lending = [(each.name, unused(each)) for each in sorted(shares) if unused(each)]
     found = []
@@ -122,7 +122,7 @@ def list_loans(shares: Sequence[Share]) -> list[Loan]:
     return found
 
 
-def describe(cohort: str, shares: Sequence[Share], name: str, spell: Callable[[int], str]) -> str:
+def describe(cohort: str, shares: Sequence[CohortShare], name: str, spell: Callable[[int], str]) -> str:
     """Why the member of this name has no more room, with the numbers of all."""
     mine = next(each for each in shares if each.name == name)
     loans = list_loans(shares)

@@ -99,10 +99,10 @@ class SqliteJournal(Past):
             connection.set_busy_timeout(10_000)
             if not shared_memory:
                 pragma(connection, "locking_mode = EXCLUSIVE")
+            merge_on_close(connection, False)  # until `recover` has found all of it sound
             version = recognise(connection, path)
-            if version:
-                merge_on_close(connection, False)  # until `recover` has found all of it sound
-            else:
+            if not version:
+                merge_on_close(connection, True)
                 pragma(connection, f"page_size = {_PAGE_BYTES}")
             if pragma(connection, "journal_mode = WAL") != "wal":
                 raise DataDirectoryError(f"{path} cannot use write-ahead logging; put it on a local disk")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from fairlead.ledger.cohort import Loan, Share, describe, find_room, left_to_lend, list_loans
+from fairlead.ledger.cohort import CohortShare, Loan, describe, find_room, left_to_lend, list_loans
 
 
 def share(
     name: str, hard: int, used: int, borrow: int = 0, lend: int | None = None, claimed: int = 0
-) -> Share:
-    return Share(name, hard, used, borrow, hard if lend is None else lend, claimed)
+) -> CohortShare:
+    return CohortShare(name, hard, used, borrow, hard if lend is None else lend, claimed)
 
 
 ROOMS = [
@@ -31,7 +31,7 @@ ROOMS = [
 
 
 @pytest.mark.parametrize(("what", "shares", "room"), ROOMS, ids=[each[0] for each in ROOMS])
-def test_a_member_may_take(what: str, shares: list[Share], room: int) -> None:
+def test_a_member_may_take(what: str, shares: list[CohortShare], room: int) -> None:
     assert find_room(shares, "a") == room
 
 

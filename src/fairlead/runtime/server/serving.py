@@ -195,7 +195,7 @@ class Server:
             self._reports.leading,
         )
         self._in_background(RecordCounts(host, self._sources).run())
-        lost.begins(self._planes.plane.leadership.identity, self._clock())
+        began = self._clock()
         self._planes.start()
         self._monitoring.start()
         self._in_background(self._monitoring.run())
@@ -218,6 +218,7 @@ class Server:
         )
         port = await self._listen(listener)
         await ensure_own_service(host, self.settings.listen, port)
+        lost.begins(self._planes.plane.leadership.identity, began)
         self._in_background(self._signed_in.follow())
         self.renewing = Renewing(
             self.known, self.settings.listen, self._clock, self._renewed, lambda: own_address(self.store)

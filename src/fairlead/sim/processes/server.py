@@ -215,13 +215,14 @@ class SimulatedServer:
                 raise Violation(LOST_ARE_GONE, f"a watch goes on from {since}, which was lost: {lost}")
 
     def revision_at(self, ms: int, resource: str) -> int:
-        """The newest that a replica knew at this moment; as it is now where that cannot be told of a resource."""
+        """The newest that a replica knew at this moment; as it is now where that cannot be told of a resource, or where
+        there was nothing yet: no server lists at revision 0."""
         now = self.store.revision
         if ms >= self._timeline.ms:
             return now
         found = bisect_right(self._moments, ms) - 1
         revision = self._revisions[found] if found >= 0 else now
-        known_since = max(self.store.floor(resource), *(each.until for each in self.lost), 0)
+        known_since = max(self.store.floor(resource), *(each.until for each in self.lost), 1)
         return revision if known_since <= revision <= now else now
 
     # Requests
