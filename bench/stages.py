@@ -97,16 +97,16 @@ def keep_nothing() -> None:
     """From now on planes that are made record nothing, and their drivers keep no tape."""
     from fairlead.control import health
     from fairlead.control.recording import Recording
-    from fairlead.runtime.server import process
+    from fairlead.runtime.server import serving
 
     class Off(Recording):
         def __init__(self) -> None:
             super().__init__()
             self.is_off = True
 
-    made = process.PlaneDriver
+    made = serving.PlaneDriver
     health.Recording = Off  # type: ignore[misc]
-    process.PlaneDriver = lambda *given: made(*given[:-1], False)  # type: ignore[assignment,misc]
+    serving.PlaneDriver = lambda *given: made(*given[:-1], False)  # type: ignore[assignment,misc]
 
 
 def _short(path: str) -> str:

@@ -26,11 +26,11 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 def _plane(arguments: list[str]) -> int:
     from fairlead.cli.main import main
-    from fairlead.runtime.server import process
+    from fairlead.runtime.server import serving
 
-    made = process.PlaneDriver
+    made = serving.PlaneDriver
     if arguments[0] == "off":
-        process.PlaneDriver = lambda *given: made(*given[:-1], False)  # type: ignore[assignment,misc]
+        serving.PlaneDriver = lambda *given: made(*given[:-1], False)  # type: ignore[assignment,misc]
     return main(arguments[1:])
 
 

@@ -377,7 +377,7 @@ BARE = """#!{python}
 import sys
 from fairlead.model.served import Served
 from fairlead.reconcile.custom_definition import definition_decider
-from fairlead.runtime.server import process as server
+from fairlead.runtime.server import serving as server
 
 # It waits for nobody's garbage collection, as Kubernetes' API server does.
 server.serving_deciders = lambda: (definition_decider(Served(), awaits_dependents=False),)
