@@ -123,16 +123,23 @@ def list_loans(shares: Sequence[CohortShare]) -> list[Loan]:
 
 
 def describe(cohort: str, shares: Sequence[CohortShare], name: str, spell: Callable[[int], str]) -> str:
-    """Why the member of this name has no more room, with the numbers of all."""
+    """Why the member of this name has no more room, with the numbers of all. Whoever reads it may see one namespace:
+    members of others are told without their names, which the columns of the quotas have."""
     mine = next(each for each in shares if each.name == name)
+    space = name.partition("/")[0]
+
+    def called(member: str) -> str:
+        return member if member.partition("/")[0] == space else "another namespace"
+
     loans = list_loans(shares)
     told = [
-        f"{each.borrower} borrows {spell(each.amount)} from {each.lender}" for each in loans[:LOANS_TOLD_MAX]
+        f"{called(each.borrower)} borrows {spell(each.amount)} from {called(each.lender)}"
+        for each in loans[:LOANS_TOLD_MAX]
     ]
     if len(loans) > LOANS_TOLD_MAX:
         told.append(f"{len(loans) - LOANS_TOLD_MAX} more borrow")
     told += [
-        f"pods of {each.name} wait for {spell(held_back(each))} of its own"
+        f"pods of {called(each.name)} wait for {spell(held_back(each))} of its own"
         for each in sorted(shares)
         if each.name != name and held_back(each)
     ]

@@ -30,7 +30,7 @@ class Exceeded(NamedTuple):
     requested: str
     used: str
     limited: str
-    cohort: str = ""  # who borrows from whom, where it may borrow
+    cohort: str = ""  # what is borrowed and left, where it may borrow
 
     def describe(self, quota: str) -> str:
         told = f"requested: {self.requested}, used: {self.used}, limited: {self.limited}"

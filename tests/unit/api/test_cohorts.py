@@ -61,7 +61,7 @@ def test_nobody_borrows_more_than_its_limit() -> None:
     refused, body = place(plane, "b", "two", "1")
     assert refused == 403
     assert (
-        "cohort research: b/limit borrows 3 from a/limit, 1 left to lend, b/limit borrows 3 of 3 it may"
+        "cohort research: b/limit borrows 3 from another namespace, 1 left to lend, b/limit borrows 3 of 3 it may"
         in (body["message"])
     )
 
@@ -87,7 +87,7 @@ def test_a_lender_that_needs_its_own_is_told_who_has_it_and_whom_that_waits_for(
     assert refused == 403
     assert body["message"] == (
         'pods "one" is forbidden: exceeded quota: limit, requested: cpu=2, used: cpu=0, limited: cpu=4; '
-        "cpu: cohort research: b/limit borrows 3 from a/limit, 1 left to lend, a/limit borrows 0 of 0 it may"
+        "cpu: cohort research: another namespace borrows 3 from a/limit, 1 left to lend, a/limit borrows 0 of 0 it may"
     )
     assert [each["field"] for each in body["details"]["causes"]] == [
         "placementquotas.fairlead.dev/a/limit",
@@ -109,7 +109,7 @@ def test_what_pods_of_the_lender_wait_for_is_lent_to_nobody() -> None:
     assert plane.patch(f"{pods('a')}/waits/status", told)[0] == 200
     refused, body = place(plane, "b", "one", "4")
     assert refused == 403
-    assert "pods of a/limit wait for 3 of its own" in body["message"]
+    assert "pods of another namespace wait for 3 of its own" in body["message"]
     assert place(plane, "b", "two", "3")[0] == 201
     assert place(plane, "a", "other", "3")[0] == 201  # its own is not kept from itself
 

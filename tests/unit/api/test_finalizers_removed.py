@@ -67,6 +67,19 @@ def test_dependents_reservations_and_charges_that_are_left_are_named() -> None:
     ]
 
 
+def test_what_an_object_in_no_namespace_owns_in_namespaces_is_counted_and_not_named() -> None:
+    plane = InProcess()
+    path = "/apis/scheduling.k8s.io/v1/priorityclasses"
+    parent = made(plane, path, {"metadata": {"name": "urgent"}, "value": 7})
+    child = configmap("secretive")
+    child["metadata"]["ownerReferences"] = [owner(parent)]
+    made(plane, CONFIGMAPS, child)
+    plane.delete(f"{path}/urgent?propagationPolicy=Foreground")
+    strip(plane, f"{path}/urgent")
+    ((sort, _, message),) = told(plane)
+    assert (sort, message.partition("; ")[2]) == ("Warning", "left over: 1 object in namespaces")
+
+
 def test_where_nothing_is_left_that_is_told_too() -> None:
     plane = InProcess()
     made(plane, CONFIGMAPS, configmap("parent"))

@@ -60,9 +60,9 @@ def test_loans_are_told_from_borrower_to_lender_and_add_up() -> None:
     assert list_loans(shares) == [Loan("a", "b", 2), Loan("a", "c", 1), Loan("d", "c", 1)]
 
 
-def test_a_refusal_says_who_borrows_from_whom_with_numbers() -> None:
+def test_a_refusal_says_what_is_borrowed_with_numbers_and_without_the_names_of_other_namespaces() -> None:
     shares = [share("team-a/limit", 4, 2, claimed=1), share("team-b/limit", 2, 3, 2)]
     assert describe("research", shares, "team-b/limit", str) == (
-        "cohort research: team-b/limit borrows 1 from team-a/limit, pods of team-a/limit wait for 1 of its own, "
+        "cohort research: team-b/limit borrows 1 from another namespace, pods of another namespace wait for 1 of its own, "
         "1 left to lend, team-b/limit borrows 1 of 2 it may"
     )

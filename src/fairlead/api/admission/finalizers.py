@@ -4,6 +4,7 @@ Of finalizers that a controller here removes when its work is done (`ledger/repa
 is not refused: they get a warning, and an Event about the object commits with the write, also where the object goes
 with it. It says what is left: dependents and reservations of the object and the quota that its pods hold, a pod that
 uses a reservation's room, a Job that has not counted a pod's end. Kinds of CustomResourceDefinitions are not searched.
+Of an object in no namespace, whose Event many may read, what it owns in namespaces is counted and not named.
 """
 
 from __future__ import annotations
@@ -100,13 +101,15 @@ def _in_use(attempt: Attempt, obj: Json) -> Iterator[str]:
 
 def _dependents(attempt: Attempt, uid: str) -> Iterator[str]:
     """Also theirs, as the pods of a Deployment are those of its ReplicaSets."""
-    names, held, charged = list[str](), dict[str, int](), 0
+    names, held, charged, unnamed = list[str](), dict[str, int](), 0, 0
     uids = {uid}
     for _ in range(_DEPTH_MAX):
         found = list(_owned_by(attempt, uids))
         uids = {entry.uid for _, entry in found}
         for kind, entry in found:
-            if kind.resource == RESERVATIONS.name:
+            if entry.key.namespace != attempt.key.namespace:
+                unnamed += 1
+            elif kind.resource == RESERVATIONS.name:
                 names.append(
                     f"reservation {entry.key.name} ({_reservation(entry.data).status.phase or 'Pending'})"
                 )
@@ -118,6 +121,8 @@ def _dependents(attempt: Attempt, uid: str) -> Iterator[str]:
     if names:
         more = len(names) - LEFTOVERS_TOLD_MAX
         yield ", ".join(names[:LEFTOVERS_TOLD_MAX]) + (f" and {more} more" if more > 0 else "")
+    if unnamed:
+        yield f"{unnamed} object{'s' if unnamed > 1 else ''} in namespaces"
     if charged:
         amounts = ", ".join(f"{name} {Quantity(held[name])}" for name in sorted(held) if name != "pods")
         yield f"{charged} of its pods hold what quotas count of nodes" + (f": {amounts}" if amounts else "")

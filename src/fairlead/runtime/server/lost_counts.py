@@ -1,7 +1,7 @@
 """Completes the log of decisions after a plane was killed: blocked decisions that it had counted and not written down.
 
 A plane leaves each count in the ring of turns (`control/counted.py`). When a plane of that name begins anew, in this
-process (`process.py`) or in another (`plane_reports.py`), what its former life counted last of each object is compared
+process (`serving.py`) or in another (`plane_reports.py`), what its former life counted last of each object is compared
 with the log of decisions, and written where that does not have it. Done elsewhere than on the loop where it takes long
 (`answering.py`), and twice is once: what was written covers the count.
 """
