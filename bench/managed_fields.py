@@ -26,8 +26,10 @@ _ROUNDS = 3
 _STRETCH = 50
 
 
-def status(turn: int) -> bytes:
-    """What an agent reports of a pod: at first all of it, then that it is ready or not."""
+def status(turn: int, number: int) -> bytes:
+    """What an agent reports of a pod: at first all of it, then that it is ready or not. Each pod has its address, which
+    is a part of the name of a field (`k:{"ip":"10.1.0.7"}`)."""
+    address = f"10.1.{number // 250}.{number % 250 + 1}"
     at = f"2027-01-15T08:{turn % 60:02d}:00Z"
     ready = "True" if turn % 2 == 0 else "False"
     return json.dumps(
@@ -35,8 +37,8 @@ def status(turn: int) -> bytes:
             "status": {
                 "phase": "Running",
                 "hostIP": "10.0.0.1",
-                "podIP": "10.1.0.7",
-                "podIPs": [{"ip": "10.1.0.7"}],
+                "podIP": address,
+                "podIPs": [{"ip": address}],
                 "startTime": "2027-01-15T08:00:00Z",
                 "conditions": [
                     {"type": "PodScheduled", "status": "True", "lastTransitionTime": "2027-01-15T08:00:00Z"},
@@ -127,7 +129,7 @@ def run(writes: int) -> dict[str, float]:
         lambda round_: [
             Request(
                 verb="patch", group="", version="v1", plural="pods", namespace="default", name=f"web-{i:05d}", subresource="status",
-                body=status(round_), content_type=MERGE_PATCH,
+                body=status(round_, i), content_type=MERGE_PATCH,
             )
             for i in range(writes)
         ],

@@ -76,6 +76,7 @@ class Outage:
             "agents": agents,
             "service": service,
             "addresses": [each["status"]["podIP"] for each in found],
+            "names": {each["status"]["podIP"]: each["metadata"]["name"] for each in found},
             "uids": sorted(each["metadata"]["uid"] for each in found),
             "restarts": restarts(found),
             "asked_seconds": 0.0,
@@ -119,8 +120,13 @@ class Outage:
         counts[f"{what}_requests"] += 1
         if why:
             counts[f"{what}_failed"] += 1
-            took = round(time.monotonic() - asked, 3)
-            failed = {"what": what, "why": why, "took_seconds": took, "load": os.getloadavg()[0]}
+            failed = {
+                "what": self.told["names"].get(address, what),
+                "at": time.strftime("%H:%M:%S"),
+                "why": why,
+                "took_seconds": round(time.monotonic() - asked, 3),
+                "load": os.getloadavg()[0],
+            }
             self.told["failures"] = [*self.told["failures"], failed][-FAILURES_KEPT:]
 
     def finish(self) -> Json:

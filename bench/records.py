@@ -10,8 +10,8 @@ decisions that touch an object, for one decision by its id, and for the last att
 with the lines read from the database. It fails if the slowest takes longer than `ASK_MS_MAX`, or if the default budget
 of bytes did not keep all lines.
 
-`again` puts a real plane under load, namespace by namespace (every sort of workload, quotas, an autoscaler, machines
-that go, deletions), until it has decided so often, captures that and runs all of it again. It fails if one decision
+`again` puts a real plane under load, namespace by namespace (every sort of workload, quotas, an autoscaler, overrides,
+a custom kind, nodes that go and nodes that flap, deletions, kill -9 of the server), until it has decided so often, captures that and runs all of it again. It fails if one decision
 comes out otherwise, or if one could not be run.
 
 `day` puts a plane under the same load, where every pod is made, placed, run and removed and some wait for long, and
@@ -56,51 +56,83 @@ from fairlead.store.sqlite import SqliteJournal
 
 ASK_MS_MAX = 200.0
 SPACES_MAX = 80
+KILLED_EVERY = 5  # namespaces
 PODS_A_DAY_MIN = 50_000
 COST_MAX = 0.10
 _BATCH = 1_000
 _READS = {f"resources{number}.fairlead.dev": [918_812, 918_946] for number in range(6)}
 
 
-def lines(count: int, pods: int) -> Iterator[bytes]:
-    """Half are attempts to place pods, half decisions of a controller that touches a pod."""
-    for number in range(count):
-        pod = number % pods
-        common = {
+_TIME = "2026-11-18T00:25:05.048892Z"
+_UID = "0b7e6a52-1f7e-4c53-9d4e-2f8f3c1c9a77"
+_CROWD = 10_000  # pods in the last batch, with a line of others among them
+
+
+def batch_line(number: int) -> bytes:
+    """What attempts share, as `control/attempts.py` writes it before them."""
+    shared = {"policy": ["default", 1], "reads": _READS, "pods": [], "assumed": []}
+    return codec.encode({"time": _TIME, "controller": "scheduler", "batch": number, **shared})
+
+
+def attempt_line(number: int, name: str, node: str, batch: int, position: int) -> bytes:
+    return codec.encode(
+        {
             "id": f"3fa94c01-{number}",
-            "time": "2026-11-18T00:25:05.048892Z",
-            "uid": "0b7e6a52-1f7e-4c53-9d4e-2f8f3c1c9a77",
+            "time": _TIME,
+            "controller": "scheduler",
+            "object": f"pods/default/{name}",
+            "uid": _UID,
             "generation": 1,
+            "about": [f"nodes/{node}"],
+            "verdict": "Placed",
+            "attempt": 1,
+            "waited": 0.001234,
+            "batch": batch,
+            "position": position,
+            "nodes": 5000,
+            "node": node,
+        }
+    )
+
+
+def decision_line(number: int, pod: int) -> bytes:
+    return codec.encode(
+        {
+            "id": f"3fa94c01-{number}",
+            "time": _TIME,
+            "controller": "replicaset",
+            "object": f"replicasets.apps/default/web-{pod // 10}",
+            "uid": _UID,
+            "generation": 1,
+            "about": [f"pods/default/web-{pod}"],
+            "verdict": "Settled",
             "waited": 0.001234,
             "digest": "0123456789abcdef",
             "reads": _READS,
+            "effects": ["Create replicaset/0b7e6a52/create/web"],
         }
-        if number % 2:
-            yield codec.encode(
-                {
-                    **common,
-                    "controller": "scheduler",
-                    "object": f"pods/default/web-{pod}",
-                    "about": [f"nodes/node-{pod % 5000}"],
-                    "verdict": "Placed",
-                    "attempt": 1,
-                    "batch": number // 64,
-                    "position": number % 64,
-                    "nodes": 5000,
-                    "node": f"node-{pod % 5000}",
-                }
-            )
+    )
+
+
+def lines(count: int, pods: int) -> Iterator[bytes]:
+    """Half are attempts to place pods, in batches that follow their line, some with lines of others among them; half
+    decisions of a controller that touches a pod; then a batch of very many."""
+    for number in range(count - _CROWD):
+        pod = number % pods
+        batch, place = divmod(number, 64)
+        if not place:
+            yield batch_line(batch)
+        elif place > 32 or (place == 20 and batch % 4 == 0):
+            yield decision_line(number, pod)
+        elif place == 7 and batch % 8 == 1:
+            yield attempt_line(number, "often", "node-1", batch, place - 1)
         else:
-            yield codec.encode(
-                {
-                    **common,
-                    "controller": "replicaset",
-                    "object": f"replicasets.apps/default/web-{pod // 10}",
-                    "about": [f"pods/default/web-{pod}"],
-                    "verdict": "Settled",
-                    "effects": ["Create replicaset/0b7e6a52/create/web"],
-                }
-            )
+            yield attempt_line(number, f"web-{pod}", f"node-{pod % 5000}", batch, place - 1)
+    batch = 1 << 30
+    yield batch_line(batch)
+    yield decision_line(count, 2)
+    for place in range(_CROWD - 2):
+        yield attempt_line(count - _CROWD + 2 + place, f"crowd-{place}", "node-1", batch, place)
 
 
 def fill(journal: SqliteJournal, count: int, pods: int) -> int:
@@ -129,8 +161,8 @@ def asked(ask: Callable[[int], object], count: int) -> dict[str, float]:
 
 
 def find(count: int) -> dict[str, Any]:
-    pods = max(2, count // 40 * 2)
-    odd = min(pods, 5000) // 2
+    pods = max(3, count // 40 * 2 + 1)  # not a multiple of a batch: each is tried now and then
+    nodes = min(pods, 5000)
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "store.db"
         journal = SqliteJournal(str(path), synchronous="OFF", logs=LOGS)
@@ -153,13 +185,20 @@ def find(count: int) -> dict[str, Any]:
             "object": asked(
                 lambda n: answered(touching(journal, index, [f"pods/default/web-{n % pods}"], 0, 1000)), 200
             ),
-            "node": asked(
-                lambda n: answered(touching(journal, index, [f"nodes/node-{n % odd * 2 + 1}"])), 200
-            ),
-            "id": asked(lambda n: answered(touching(journal, index, [id_key(f"3fa94c01-{n % count}")])), 200),
-            "attempt": asked(
-                lambda n: answered(attempts_of(journal, index, "default", f"web-{n % pods // 2 * 2 + 1}")),
+            "node": asked(lambda n: answered(touching(journal, index, [f"nodes/node-{n % nodes}"])), 200),
+            "id": asked(
+                lambda n: answered(
+                    touching(journal, index, [id_key(f"3fa94c01-{n % (count - _CROWD) // 64 * 64 + 40}")])
+                ),
                 200,
+            ),
+            "attempt": asked(
+                lambda n: answered(attempts_of(journal, index, "default", f"web-{n % pods}")),
+                200,
+            ),
+            "often": asked(lambda n: answered(touching(journal, index, ["pods/default/often"], 0, 1000)), 20),
+            "crowd": asked(
+                lambda n: answered(attempts_of(journal, index, "default", f"crowd-{n % (_CROWD - 2)}")), 100
             ),
         }
         index.close()
@@ -193,15 +232,21 @@ def lines_written(server: Running) -> int:
 def again(wanted: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as directory:
         # As a process of its own: a fork would take `bench/queue.py` for the module of that name.
-        server = Running(Path(directory) / "plane", arguments=("--hollow-nodes", "6"), program=(FAIRLEAD,))
+        arguments = ("--hollow-nodes", "6")
+        server = Running(Path(directory) / "plane", arguments=arguments, program=(FAIRLEAD,))
         try:
             began, spaces = time.monotonic(), 0
+            do(server, load.prepare())
             while lines_written(server) < wanted * 1.1 and spaces < SPACES_MAX:
                 space = f"shop-{spaces}"
                 spaces += 1
                 do(server, load.begin(space))
                 time.sleep(2)
                 do(server, load.disturb(space))
+                do(server, load.intervene(space, f"hollow-{spaces % 6}"))
+                if spaces % KILLED_EVERY == 0:
+                    server.kill()
+                    server = Running(server.directory, arguments=arguments, program=(FAIRLEAD,))
                 if spaces % 4 == 0:
                     server.request("DELETE", f"/api/v1/nodes/hollow-{spaces // 4 % 6}")
                 if spaces > 2:

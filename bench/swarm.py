@@ -1,8 +1,8 @@
 """Two hours of processor time of generated worlds on the code as it is: nothing may break. Writes JSON.
 
-Run: .venv/bin/python -m bench.swarm [--cpu 7200] [--jobs J] [--seconds S] [--file FILE] [--afresh]
+Run: .venv/bin/python -m bench.swarm [--cpu 7200] [--first 0] [--jobs J] [--seconds S] [--file FILE] [--afresh]
 
-Seeds of the world `small`, each a world of its own, from 0 on. In pieces (`pieces.py`), with the digest over all
+Seeds of the world `small`, each a world of its own, from `--first` on. In pieces (`pieces.py`), with the digest over all
 seeds. A failure is told with its seed and what the seed drew, and the exit code is 1.
 """
 
@@ -28,12 +28,12 @@ def _cpu() -> float:
     return own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
 
 
-def run(pieces: Pieces, cpu: float, jobs: int) -> Json:
+def run(pieces: Pieces, cpu: float, first_of_all: int, jobs: int) -> Json:
     told: Json = pieces.told or {"seeds": 0, "cpu_seconds": 0.0, "fingerprint": "0", "failures": []}
     runner = runner_of(NAME)
     while told["cpu_seconds"] < cpu:
         pieces.check_time()
-        started, first = _cpu(), told["seeds"]
+        started, first = _cpu(), first_of_all + told["seeds"]
         tally = RunTally(fingerprint=int(told["fingerprint"], 16))
         for result in run_in_processes(runner, range(first, first + CHUNK), jobs):
             tally.add(result)
@@ -41,7 +41,7 @@ def run(pieces: Pieces, cpu: float, jobs: int) -> Json:
         for line in failures:
             say(line)
         told = {
-            "seeds": first + CHUNK,
+            "seeds": told["seeds"] + CHUNK,
             "cpu_seconds": round(told["cpu_seconds"] + _cpu() - started, 1),
             "fingerprint": tally.digest,
             "failures": [*told["failures"], *failures],
@@ -56,11 +56,12 @@ def run(pieces: Pieces, cpu: float, jobs: int) -> Json:
 def main() -> int:
     parser = arguments(__doc__, RESULT)
     parser.add_argument("--cpu", type=float, default=CPU_SECONDS, help="seconds of processor time in all")
+    parser.add_argument("--first", type=int, default=0, help="the first seed, to run others than before")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     options = parser.parse_args()
-    pieces = Pieces(options, {"world": NAME})
+    pieces = Pieces(options, {"world": NAME, "first": options.first})
     try:
-        told = run(pieces, options.cpu, options.jobs)
+        told = run(pieces, options.cpu, options.first, options.jobs)
     except OutOfTimeError:
         return pieces.more_to_do()
     return 1 if told["failures"] else 0

@@ -393,12 +393,20 @@ def repair_ambiguous() -> str:
 
 
 def evidence_zones() -> str:
-    fields = load_tables()["EvidenceZoneLimits"].fields
+    return _evidence_limits("zones", "EvidenceZoneLimits", evidence_rows.ZONE_LIMITS)
+
+
+def evidence_regions() -> str:
+    return _evidence_limits("regions", "EvidenceRegionLimits", evidence_rows.REGION_LIMITS)
+
+
+def _evidence_limits(where: str, type_: str, limits: Iterable[tuple[str, float, float, float]]) -> str:
+    fields = load_tables()[type_].fields
     rows = (
         (f"`{name}`", fields[name].description, f"{default:g}", f"{low:,g} to {high:,g}")
-        for name, default, low, high in evidence_rows.ZONE_LIMITS
+        for name, default, low, high in limits
     )
-    return table(("field of `spec.zones`", "what", "without it", "bounds"), rows)
+    return table((f"field of `spec.{where}`", "what", "without it", "bounds"), rows)
 
 
 def simulated_faults() -> str:
@@ -475,6 +483,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "repair_ambiguous": repair_ambiguous,
     "evidence_authority": evidence_authority,
     "evidence_table": evidence_table,
+    "evidence_regions": evidence_regions,
     "evidence_zones": evidence_zones,
     "kinds": kinds,
     "admission": admission,

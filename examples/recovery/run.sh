@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
 # A workload below its target, the response that fights four controllers, and the one that ends by itself.
-# Needs a new plane with five hollow nodes, KUBECONFIG for it, and kubectl and fairlead on the PATH (README.md).
+# Needs a new plane with five hollow nodes, KUBECONFIG for it, and kubectl and fairlead on the PATH (README.md). HOLD: a
+# file that holds the plane's watch of nodes back while it exists (stale.sh); without it, what the scheduler has not heard
+# is told to nobody.
 set -euo pipefail
 cd "$(dirname "$0")"
-LASTS=${LASTS:-20s} # how long the override holds
+LASTS=${LASTS:-25s} # how long the override holds
 
 title() { printf '\n== %s\n' "$*"; }
 await() { # OBJECT FIELD VALUE
@@ -26,9 +28,16 @@ await schedulingpolicy/with-recovery .status.active true
 fairlead runbook install ../../runbooks/01-recover-workload.yaml
 kubectl get nodes -L topology.kubernetes.io/zone,tier
 
+title "eu-west-a was closed for maintenance; that is over, and the scheduler has not heard"
+kubectl cordon hollow-0
+kubectl apply -f 02-neighbours.yaml
+await deployment/neighbours .status.readyReplicas 2
+if [ -n "${HOLD:-}" ]; then
+  touch "$HOLD"
+  kubectl uncordon hollow-0
+fi
+
 title "risk-api is below its target, and its autoscaler adds a replica that cannot start either"
-kubectl apply -f 02-stale-zone.yaml
-await deployment/stale-load .status.readyReplicas 1
 kubectl apply -f 03-risk-api.yaml
 await deployment/risk-api .status.readyReplicas 2
 kubectl apply -f 04-autoscaler.yaml
@@ -37,12 +46,16 @@ await deployment/risk-api .status.unavailableReplicas 2
 fairlead progress deployment/risk-api || true # 1: it is not where it should be
 kubectl get hpa risk-api
 
+title "1 is it a shortage, or what the scheduler does not know?"
+fairlead debug deployment/risk-api
+kubectl get node hollow-0
+
 title "the tempting response, asked beforehand: delete what waits, add by hand, remove a finalizer, label a node"
 deletions=()
 for pod in $(risk_api --field-selector=spec.nodeName= -o name); do deletions+=(--delete "$pod"); done
 fairlead forecast -f risky.yaml "${deletions[@]}" || echo "exit code $?: it would be fought"
 
-title "the runbook: 1 confirm, 2-5 one override that ends after $LASTS"
+title "the runbook: 1 confirmed, 2-5 one override that ends after $LASTS"
 fairlead runbook run recover-workload --set workload=risk-api --set "lasts=$LASTS" --set remove=false --name recovery
 await runbookrun/recovery .status.phase Asking
 fairlead runbook answer recovery confirm zone=eu-west-a region=eu-west
@@ -56,8 +69,15 @@ conditions "sov/$override"
 conditions hpa/risk-api
 placed
 
-title "while it holds there is time to mend the causes: the numbers of eu-west-a, and what the autoscaler goes by"
-kubectl delete deployment stale-load
+title "the scheduler hears of eu-west-a, where now there is most room: others go there, risk-api does not"
+if [ -n "${HOLD:-}" ]; then rm "$HOLD"; else kubectl uncordon hollow-0; fi
+until fairlead plan -f 06-stranger.yaml | grep hollow-0; do sleep 0.2; done
+risk_api --field-selector=spec.nodeName=hollow-1 -o name | xargs kubectl delete
+await deployment/risk-api .status.readyReplicas 4
+again=$(risk_api --field-selector=spec.nodeName=hollow-1 -o name)
+fairlead why-not "$again" hollow-0 || true # 1: it could not go there
+
+title "while it holds there is time to mend what the autoscaler goes by"
 kubectl apply -f 05-autoscaler-mended.yaml
 
 title "7 its time is over: the autoscaler takes back what it had added, and the override tells what it left"
@@ -66,7 +86,7 @@ await deployment/risk-api .status.replicas 3
 conditions "sov/$override" | grep Residue
 fairlead overrides --ended
 
-title "8 what still runs on lent capacity is moved: now there is room in eu-west-a"
+title "8 what still runs on lent capacity is moved: eu-west-a may take new replicas again"
 for node in hollow-3 hollow-4; do
   risk_api "--field-selector=spec.nodeName=$node" -o name | xargs -r kubectl delete --ignore-not-found
 done

@@ -10,6 +10,8 @@ await() { # OBJECT FIELD VALUE
   kubectl wait "$1" "--for=jsonpath={$2}=$3" --timeout=120s >/dev/null || { kubectl get "$1" -o yaml; exit 1; }
 }
 
+kubectl get --raw /readyz >/dev/null 2>&1 || { echo "no plane answers: start one, and set KUBECONFIG (README.md)"; exit 1; }
+
 title "three zones, risk-api in version 4, then 5, then back"
 for zone in a b c; do
   node=hollow-$(printf %d "'$zone" | awk '{ print $1 - 97 }')

@@ -102,6 +102,16 @@ def free_lease(server: Running) -> None:
     assert server.request("DELETE", LEASE)[0] == 200
 
 
+def test_one_that_was_killed_can_be_started_again(server: Running, started: Any) -> None:
+    """Its server goes on telling what it heard of it last, which is no scheduler of the server's own."""
+    first = started("first")
+    eventually(lambda: server.request("GET", "/fairlead/v1/queues")[1].get("plane") == "first")
+    first.kill()
+    second = started("second")
+    eventually(lambda: "second stands by" in second.said or second.process.poll() is not None)
+    assert second.process.poll() is None, second.said
+
+
 def placements(server: Running) -> dict[str, str]:
     """uid of each pod -> its node, "" while it has none."""
     pods = server.request("GET", PODS)[1]["items"]
@@ -470,3 +480,52 @@ def test_it_refuses_to_work_where_somebody_does_already(tmp_path: Path) -> None:
         assert "start it with --without-controllers" in control.said
     finally:
         server.stop()
+
+
+def test_a_run_of_a_runbook_goes_on_and_names_who_has_taken_note(server: Running, started: Any) -> None:
+    """Runs are carried out by the server, which has the rights of who asked; what they wait for is done elsewhere."""
+    runbook = {
+        "apiVersion": "fairlead.dev/v1",
+        "kind": "Runbook",
+        "metadata": {"name": "calm"},
+        "spec": {
+            "summary": "nothing is rolled out for a while",
+            "read": [{"name": "web", "apiVersion": "apps/v1", "kind": "Deployment", "objectName": "web"}],
+            "preconditions": [{"name": "there", "expression": "web != null", "message": "there is no web"}],
+            "steps": [
+                {
+                    "name": "pause",
+                    "create": {
+                        "object": {
+                            "apiVersion": "fairlead.dev/v1",
+                            "kind": "SchedulerOverride",
+                            "spec": {
+                                "target": "deployment/web",
+                                "reason": "a drill",
+                                "expiresAfter": "10m",
+                                "changes": {"pauseRollout": True},
+                            },
+                        }
+                    },
+                }
+            ],
+            "postconditions": [{"name": "there", "expression": "web != null", "message": "web is gone"}],
+        },
+    }
+    server.kubectl("apply", "-f", "-", stdin=WEB)
+    space = "/apis/fairlead.dev/v1/namespaces/default"
+    assert server.request("POST", "/apis/fairlead.dev/v1/runbooks", runbook)[0] == 201
+    run = {"apiVersion": "fairlead.dev/v1", "kind": "RunbookRun", "metadata": {"name": "one"}}
+    assert server.request("POST", f"{space}/runbookruns", {**run, "spec": {"runbook": "calm"}})[0] == 201
+    started("elsewhere")
+
+    def phase() -> Any:
+        return server.request("GET", f"{space}/runbookruns/one")[1].get("status", {}).get("phase")
+
+    def told() -> Any:
+        (found,) = server.request("GET", f"{space}/scheduleroverrides")[1]["items"]
+        conditions = found.get("status", {}).get("conditions", ())
+        return {each["type"]: each["message"] for each in conditions}.get("SchedulerOverrideObserved")
+
+    eventually(lambda: phase() == "Succeeded")
+    eventually(lambda: told() == "by deployment of elsewhere")

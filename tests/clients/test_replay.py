@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from fairlead.core.times import microtime
 from fairlead.model.policy.plugin_names import SCORING
 from tests import nursery
 from tests.clients.converging import eventually
@@ -126,3 +128,19 @@ def test_who_may_not_read_everything_is_refused_in_words(server: Running, tmp_pa
     done = fairlead("incident", "capture", "-o", out, "--kubeconfig", file, code=1)
     assert "only who may read all of them" in done.stderr
     assert not out.exists()
+
+
+def test_a_capture_in_mid_term_knows_how_many_nodes_the_plane_pretends(
+    server: Running, incident: Path, tmp_path: Path
+) -> None:
+    """What opened the term is far before it, and `hollow` decides by it."""
+    began = microtime(time.time())
+    server.request("DELETE", "/api/v1/nodes/hollow-2")
+    eventually(lambda: server.request("GET", "/api/v1/nodes/hollow-2")[0] == 200)
+    file = tmp_path / "later.incident"
+    fairlead("incident", "capture", "--since", began, "-o", file, "--kubeconfig", server.kubeconfig)
+    text = file.read_text()
+    assert "hollow/hollow-2/register" in text
+    assert text.count('"term":') == 1
+    found = replayed(file)
+    assert (found["different"], found["skipped"]) == (0, {})

@@ -168,3 +168,43 @@ def test_installing_again_changes_what_differs(
     del broken["spec"]["postconditions"]
     code, said = install(broken)
     assert (code, "how does one see that it helped?" in said) == (1, True)
+
+
+_MEASURES = {
+    "metrics": [{"name": "leads", "metric": "fairlead_plane_leads"}],
+    "decisions": [
+        {
+            "name": "decided",
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
+            "objectName": "measured",
+            "controller": "deployment",  # whether progress decided about it last is a matter of time
+        }
+    ],
+}
+
+
+def test_a_run_sees_metrics_and_decisions_and_keeps_what_it_saw(
+    jane: Callable[[str], Said], kubectl: Operator
+) -> None:
+    kubectl("create deployment measured --image=x")
+    book = _book("measures")
+    seen = "leads == 1 && decided.recorded > 0 && decided.last.controller == 'deployment'"
+    condition = {"name": "seen", "expression": seen}
+    book["spec"].update(_MEASURES, postconditions=[condition])
+    kubectl("apply -f -", book)
+    code, said = jane("runbook run measures --name jane-5 -n default")
+    assert (code, 'cannot get path "/metrics"' in said) == (1, True), said
+    made = {
+        "apiVersion": "fairlead.dev/v1",
+        "kind": "RunbookRun",
+        "metadata": {"name": "measured"},
+        "spec": {"runbook": "measures"},
+    }
+    kubectl("apply -f -", made)
+    kubectl("wait runbookrun/measured --for=jsonpath={.status.phase}=Succeeded --timeout=60s")
+    found = json.loads(kubectl.asked("get runbookrun measured -o json"))["status"]["readings"]["values"]
+    assert (found["leads"], found["decided"]["last"]["controller"]) == (1, "deployment")
+    book["spec"]["metrics"][0]["metric"] = "fairlead_plane_leeds"
+    said = kubectl.refused("apply -f -", book)
+    assert 'spec.metrics[0].metric: Invalid value: "fairlead_plane_leeds"' in said

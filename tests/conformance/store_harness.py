@@ -39,7 +39,8 @@ from fairlead.store.events import (
     Resolve,
     Submitted,
 )
-from fairlead.store.machine import Store, StoreLimits, StorePhase
+from fairlead.store.machine import Store, StoreLimits
+from fairlead.store.phases import StorePhase
 from fairlead.store.watch import Hub
 
 

@@ -111,6 +111,7 @@ class SimulatedServer(serving.Server):
     def _publish(self, changes: tuple[CommittedChange, ...]) -> None:
         self._served(changes)
         super()._publish(changes)
+        assert not self._hearing.failed
 
 
 class ServerProcess:

@@ -20,7 +20,6 @@ NOT_LISTED = {
     "wire.latency.BOUNDS_SECONDS",
     "sim.checkers.live_children.GRACE_SECONDS",
     "sim.processes.driving.RESTART_MS_MAX",
-    "sim.metamorphic.RESTART_EVERY_SECONDS",
     "replay.page.STEPS_MAX",  # of one page that somebody looks at
     "cli.client.TIMEOUT_SECONDS",  # of the command line's own requests
 }

@@ -404,7 +404,7 @@ def test_on_a_full_disk_leases_are_renewed_and_deletions_work_whoever_else_fills
                     "POST", CONFIGMAPS, configmap("no", "z"), connection=connection
                 )
                 assert status == 507
-                assert "only leases and deletions are written" in answer["message"]
+                assert "only leases, overrides and deletions are written" in answer["message"]
         for _ in range(3):  # what cannot be recorded is read, and counted
             assert server.request("GET", f"{SECRETS}/s", connection=connection)[0] == 200
         metrics = server.request("GET", "/metrics")[1]
@@ -472,3 +472,48 @@ def test_a_read_only_directory_is_named_and_left_alone(small_disk: Path, directo
     assert contents(small_disk / "data") == before
     code, said = start(small_disk / "new")
     assert (code, "Read-only" in said) == (3, True), said
+
+
+OVERRIDES = "/apis/fairlead.dev/v1/namespaces/default/scheduleroverrides"
+
+
+def override(name: str) -> dict[str, Any]:
+    return {
+        "apiVersion": "fairlead.dev/v1",
+        "kind": "SchedulerOverride",
+        "metadata": {"name": name},
+        "spec": {
+            "target": "namespace/default",
+            "reason": "the disk is full",
+            "expiresAfter": "30m",
+            "changes": {"pauseAutoscaler": True},
+        },
+    }
+
+
+def test_on_a_full_disk_overrides_are_made_and_ended(small_disk: Path) -> None:
+    """What people need in an incident works while nothing else is written."""
+    server = Running(small_disk / "data", 0, arguments=ALONE)
+    try:
+        said = server.request("POST", OVERRIDES, override("before"))
+        assert said[0] == 201, said[1]["message"]
+        filler = small_disk / "filler"
+        fill(filler)
+        full_of_writes(server)
+        fill(filler)
+        deadline = time.monotonic() + 60
+        for name in ("first", "second"):
+            while (answer := server.request("POST", OVERRIDES, override(name)))[0] != 201:
+                assert answer[0] == 503, answer  # while it reads again what it has
+                assert time.monotonic() < deadline, answer
+                time.sleep(0.1)
+        assert server.request("POST", CONFIGMAPS, configmap("no", "z"))[0] == 507
+        for name in ("before", "first"):
+            assert server.request("DELETE", f"{OVERRIDES}/{name}")[0] == 200
+        server.kill()
+        filler.unlink()
+        server = Running(server.directory, server.port, arguments=ALONE)
+        left = [each["metadata"]["name"] for each in server.request("GET", OVERRIDES)[1]["items"]]
+        assert left == ["second"]
+    finally:
+        server.kill()

@@ -87,7 +87,7 @@ def test_it_runs_with_a_plane_in_another_process_whose_watch_is_held_back(tmp_pa
         "between the store and the scheduler's view: it has heard placementquotas"
     )
     told = _under(done.stdout, "it catches up")
-    assert re.search(r"placement-quota .* used cpu 4 -> 3", told), told
+    assert re.search(r"placement-quota .* used cpu 4 -> [23]", told), told  # pods may end together
     assert re.search(
         r"scheduler .* is in its view, which stands at \d+, \d+\.\d s after it was written", told
     ), told

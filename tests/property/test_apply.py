@@ -15,15 +15,14 @@ from fairlead.model.apply.rules import Rules
 from fairlead.model.apply.sets import (
     decode_fields,
     encode_fields,
-    has,
     intersection,
     minus,
-    of_paths,
     paths,
     union,
 )
 from fairlead.model.apply.trees import collect_all, collect_fields, compare, drop_absent, remove_fields
 from fairlead.model.files import load_tables
+from tests.field_sets import has, of_paths
 from tests.inprocess import InProcess
 from tests.unit.api.things import DEPLOYMENTS
 

@@ -35,8 +35,9 @@ from fairlead.store.contract import (
     Retention,
 )
 from fairlead.store.events import Append, FloorsMoved
-from fairlead.store.machine import StoreLimits, StorePhase
+from fairlead.store.machine import StoreLimits
 from fairlead.store.memory import MemoryJournal
+from fairlead.store.phases import StorePhase
 from fairlead.store.sqlite import SqliteJournal
 from fairlead.store.watch import Subscription
 from tests.conformance.store_harness import Harness, delete, put, transact

@@ -7,12 +7,13 @@ It takes a minute or two. What was known stays, because a seldom read shows in o
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from fairlead.control.footprint_rows import OBSERVED
-from fairlead.decision.footprint import Footprint, format_table, merged, parse_table
-from fairlead.sim.footprints import ObservedFootprints
+from fairlead.decision.footprint import READS, WRITES, Footprint, merged, parse_table
 from fairlead.sim.worlds.roster import WORLDS
+from tests.sim.footprints import ObservedFootprints
 
 ROWS = Path(__file__).parents[2] / "src/fairlead/control/footprint_rows.py"
 # Together they have objects for every controller that a world can have objects for.
@@ -43,6 +44,25 @@ _HEAD = '''"""Rows of `footprints.py`, as worlds showed them: `python -m tests.s
 
 OBSERVED = """
 '''
+
+
+def format_table(footprints: Mapping[str, Footprint], width: int = 118) -> str:
+    """As `parse_table` reads it."""
+    lines: list[str] = []
+    for controller, footprint in sorted(footprints.items()):
+        for act, table in zip((READS, WRITES), footprint, strict=True):
+            for resource, fields in sorted(table.items()):
+                lines += _wrapped(f"{controller} {act} {resource}", sorted(fields), width)
+    return "\n".join(lines) + "\n"
+
+
+def _wrapped(head: str, fields: list[str], width: int) -> list[str]:
+    lines = [head]
+    for field in fields:
+        if len(lines[-1]) + 1 + len(field) > width:
+            lines.append(" ")
+        lines[-1] += f" {field}"
+    return lines
 
 
 def main() -> None:

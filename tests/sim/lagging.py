@@ -39,4 +39,10 @@ class Lagging(Driver):
         return [each for each in self.sent if each.subresource == "binding"]
 
     def records_of(self, pod: str) -> list[Json]:
-        return [each for each in self.records if each.get("object") == f"pods/default/{pod}"]
+        """With what the batch of an attempt had read, which stands before it."""
+        batches = {(each["time"], each["batch"]): each["reads"] for each in self.records if "assumed" in each}
+        found = [each for each in self.records if each.get("object") == f"pods/default/{pod}"]
+        shared = [batches.get((each["time"], each.get("batch"))) for each in found]
+        return [
+            {"reads": reads, **each} if reads else each for reads, each in zip(shared, found, strict=True)
+        ]

@@ -18,13 +18,15 @@ from msgspec import structs
 
 from fairlead.control.instructions import PlaneEvent, PlaneInstruction
 from fairlead.control.leadership import Leadership
+from fairlead.control.placing import Placer
 from fairlead.control.plane import Plane
 from fairlead.decision.contract import Decision, Reading
 from fairlead.decision.decider import Decider
 from fairlead.ledger import override as ledger
 from fairlead.model.key import Key
-from fairlead.model.views import OVERRIDES
+from fairlead.model.views import OVERRIDES, SchedulerOverride
 from fairlead.port.driving import Woke
+from fairlead.schedule.overrides import Overrides
 from fairlead.sim.parts import Parts, Plant
 from fairlead.sim.zoo.wrapping import deciding, wrap
 
@@ -117,3 +119,31 @@ def _without_an_end(inner: Decider, view: Reading, key: Key, now: float) -> Deci
 def held_for_ever(parts: Parts) -> Parts:
     """A Deployment that an override holds back stays so after its end."""
     return wrap(parts, "deployment", _without_an_end)
+
+
+class _Grudges(Overrides):
+    """Remembers which places were closed to a workload, and keeps pods that come later off them."""
+
+    def expire(self, now: float) -> bool:
+        if not self.next_end or now < self.next_end:
+            return False
+        self.next_end = 0.0
+        return True
+
+    def observe(self, before: SchedulerOverride | None, after: SchedulerOverride | None) -> None:
+        if after is not None:
+            super().observe(before, after)
+
+
+class GrudgingPlacer(Placer):
+    def lead(self, now: float) -> None:
+        super().lead(now)
+        kept = self.snapshot.overrides
+        self.snapshot.overrides = _Grudges()
+        for each in kept.kept():
+            if ledger.is_active(each, now):
+                self.snapshot.overrides.observe(None, each)
+
+
+def places_once_closed(parts: Parts) -> Parts:
+    return {**parts, "scheduler": GrudgingPlacer}

@@ -1,4 +1,5 @@
-"""Shrunk runs of planted bugs, kept as files: with its plant each breaks what it broke, and without it nothing."""
+"""Shrunk runs, kept as files: with its plant each breaks what it broke and without it nothing; what was found on the code
+itself (`found/`) is found no more."""
 
 from __future__ import annotations
 
@@ -14,11 +15,13 @@ from tests.sim import tiny
 from tests.sim.artifacts import left_behind
 
 CORPUS = sorted((Path(__file__).parent / "corpus").glob("*.jsonl"))
+FOUND = sorted((Path(__file__).parent / "corpus" / "found").glob("*.jsonl"))
 
 
 def test_there_is_a_corpus_of_small_files() -> None:
     assert len(CORPUS) >= 3
-    assert all(file.stat().st_size < 350_000 for file in CORPUS)
+    assert FOUND
+    assert all(file.stat().st_size < 350_000 for file in (*CORPUS, *FOUND))
 
 
 @pytest.mark.parametrize("file", CORPUS, ids=lambda file: file.stem)
@@ -29,6 +32,13 @@ def test_a_kept_run_breaks_what_it_broke_and_only_with_its_plant(file: Path) -> 
     assert_holds(file, artifact.head.invariant)
     with pytest.raises(AssertionError, match=rf"{file.name} breaks {artifact.head.invariant} \(again\)"):
         assert_holds(file, artifact.head.invariant, artifact.head.plant)
+
+
+@pytest.mark.parametrize("file", FOUND, ids=lambda file: file.stem)
+def test_what_was_found_on_the_code_itself_is_found_no_more(file: Path) -> None:
+    artifact = read_artifact(file.read_bytes())
+    assert not artifact.head.plant
+    assert_holds(file, artifact.head.invariant)
 
 
 def test_a_seed_that_fails_leaves_its_artifact_behind(tmp_path: Path) -> None:

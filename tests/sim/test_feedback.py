@@ -20,13 +20,13 @@ from fairlead.model.key import Key
 from fairlead.model.views import DEPLOYMENTS
 from fairlead.sim.chance import Chance
 from fairlead.sim.faults import CALM, Faults
-from fairlead.sim.footprints import WatchedWorld
 from fairlead.sim.parts import Parts, default_parts
 from fairlead.sim.run import stand_up
 from fairlead.sim.scenario import Scenario
 from fairlead.sim.worlds.roster import WORLDS
 from fairlead.sim.zoo.controller_fight import plant
 from fairlead.store.contract import CommittedChange
+from tests.sim.footprints import WatchedWorld
 
 
 def loops_of(scenario: Scenario, parts: Parts | None = None, faults: Faults = CALM) -> list[WriteLoop]:

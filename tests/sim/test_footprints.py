@@ -16,14 +16,14 @@ from fairlead.control.roster import default_deciders
 from fairlead.decision.contract import Decision, Reading
 from fairlead.decision.decider import Decider
 from fairlead.decision.effects import ChangeStatus
-from fairlead.decision.footprint import missing, touches
+from fairlead.decision.footprint import touches
 from fairlead.ledger.authority import CHANGE
 from fairlead.model.key import Key
 from fairlead.model.views import NODES, PODS, REPLICASETS
 from fairlead.sim.faults import CALM
-from fairlead.sim.footprints import ObservedFootprints
 from fairlead.sim.parts import Parts, default_parts
 from fairlead.sim.worlds.roster import WORLDS
+from tests.sim.footprints import ObservedFootprints, missing
 from tests.sim.footprints_table import SHOWING
 
 AGAIN = "run python -m tests.sim.footprints_table"

@@ -10,13 +10,13 @@ from fairlead.core import codec
 from fairlead.model.key import Key
 from fairlead.sim.chance import Chance
 from fairlead.sim.faults import CALM
-from fairlead.sim.footprints import WatchedWorld
 from fairlead.sim.live import LiveMonitors, live_checkers
 from fairlead.sim.parts import default_parts
 from fairlead.sim.run import stand_up
 from fairlead.sim.violation import Violation
 from fairlead.sim.worlds.roster import WORLDS
 from fairlead.store.contract import ADDED, DELETED, MODIFIED, CommittedChange, Entry
+from tests.sim.footprints import WatchedWorld
 
 Json = dict[str, Any]
 

@@ -24,7 +24,7 @@ def _forgetting(scenario: Scenario) -> Run:
     def lose() -> None:
         world.server.crash()
         world.server.lose(10_000, 10)
-        world.lost_changes(world.server.stored())
+        world.mishaps.lost_changes(world.server.stored())
         world.server.start()
 
     world.timeline.at(21_500, lose)

@@ -12,11 +12,11 @@ from fairlead.decision.decider import Decider
 from fairlead.decision.ensure import ensure_gone
 from fairlead.model.key import Key
 from fairlead.model.views import PODS, REPLICASETS
-from fairlead.sim import metamorphic
 from fairlead.sim.parts import Parts
 from fairlead.sim.worlds import bit_rot, lost_log
 from fairlead.sim.worlds.roster import WORLDS
 from fairlead.sim.zoo.wrapping import deciding
+from tests.sim import metamorphic
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from fairlead.sim.chance import Chance
 from fairlead.sim.documents import faults_document, faults_of, scenario_document, scenario_of
 from fairlead.sim.player import FoundBy, play_again, record, trail_of
 from fairlead.sim.run import Runner
+from fairlead.sim.trail import Trail, TrailStep
 from fairlead.sim.worlds.roster import WORLDS
 from tests.sim import tiny
 from tests.sim.artifacts import planted_artifact, planted_case, planted_run
@@ -131,3 +132,24 @@ def test_every_world_can_be_written_down_and_read_back(world: str) -> None:
 def test_what_is_wrong_with_a_scenario_is_said(document: dict[str, object], said: str) -> None:
     with pytest.raises(UsageError, match=said):
         scenario_of(document)
+
+
+def test_a_placement_that_breaks_something_is_told_with_what_its_batch_had_read() -> None:
+    shared = '{"time":"t","controller":"scheduler","batch":4,"reads":{"nodes":[3,5]},"assumed":[]}'
+    others = '{"time":"s","controller":"scheduler","batch":4,"reads":{"nodes":[1,1]},"assumed":[]}'
+    attempt = '{"time":"t","controller":"scheduler","object":"pods/default/web","batch":4,"position":0}'
+    steps = [
+        TrailStep(0, 10, "server", "committed", "4 nodes//node-0 by people"),
+        TrailStep(1, 10, "plane-0", "record", "", shared),
+        TrailStep(2, 10, "plane-0", "record", "", others),
+        TrailStep(3, 10, "plane-0", "record", "", attempt),
+        TrailStep(4, 10, "plane-0", "call", "bind pods default/web", "", 3),
+        TrailStep(5, 10, "server", "committed", "5 pods/default/web by scheduler of plane-0", "", 4),
+        TrailStep(6, 10, "checker", "violation", "full: the node is full", "", 5),
+    ]
+    told = account(Trail(steps))
+    assert told is not None
+    assert told.decision is not None
+    assert told.decision.data == attempt
+    assert told.read == {"nodes": 3}
+    assert [each.step.number for each in told.unseen] == [0]

@@ -11,9 +11,8 @@ from fairlead.model.at_most_one import ACCEPTED, DEADLINE, accepted_message
 from fairlead.model.marks import AT_MOST_ONE, NODE_LEASES, RELEASED, SUSPECT, UNREACHABLE
 from fairlead.model.policy import evidence_rows as rows
 from fairlead.sim.checkers.contract import Checker, Observed
-from fairlead.sim.checkers.outliving import OutlivesThePlane
-from fairlead.sim.checkers.processes import AtMostOne, RunsOnce, TruthfulAtRest
-from fairlead.sim.checkers.silence import EndsInTime, SilenceIsReal
+from fairlead.sim.checkers.roster import process_checkers
+from fairlead.sim.checkers.silence import SilenceIsReal
 from fairlead.sim.processes import runs as causes
 from fairlead.sim.processes.runs import ProcessRun, RunLog
 from fairlead.sim.violation import Violation
@@ -29,7 +28,7 @@ class Tale(Story):
 
     def __init__(self) -> None:
         super().__init__()
-        told = (AtMostOne(), RunsOnce(), EndsInTime(), OutlivesThePlane(), TruthfulAtRest())
+        told = process_checkers()
         checkers: tuple[Checker, ...] = (*told, SilenceIsReal())
         self.observed, self.log = Observed(checkers), RunLog(told)
         spec = rows.default_spec()
@@ -43,7 +42,8 @@ class Tale(Story):
         self.commit("nodes", {"metadata": {"name": name}, "spec": spec}, namespace="")
 
     def renew(self, name: str) -> None:
-        self.commit(LEASES, {"metadata": {"name": name}}, namespace=NODE_LEASES)
+        lease = {"metadata": {"name": name}, "spec": {"leaseDurationSeconds": 40}}
+        self.commit(LEASES, lease, namespace=NODE_LEASES)
 
     def pod(
         self,
@@ -136,6 +136,23 @@ def a_start_after_the_deadline(tale: Tale) -> None:
     tale.runs("p")
 
 
+def one_that_waits_though_its_lease_is_held(tale: Tale) -> None:
+    _fence(tale)
+    for _ in range(20):
+        tale.seconds += 7.0
+        tale.renew("a")
+
+
+def _fence(tale: Tale) -> None:
+    tale.renew("a")
+    tale.pod("p", conditions=[ENDS])
+    run = tale.runs("p")
+    tale.seconds += 40.0
+    tale.ends(run, causes.DEADLINE)
+    tale.seconds += 10.0
+    tale.renew("a")
+
+
 def one_of_many_ended_by_a_deadline(tale: Tale) -> None:
     tale.pod("p", one="false")
     tale.ends(tale.runs("p"), causes.DEADLINE)
@@ -179,6 +196,7 @@ BROKEN: tuple[tuple[str, Callable[[Tale], None]], ...] = (
     ("truthful-at-rest", a_status_without_a_process),
     ("ends-in-time", a_process_after_its_deadline),
     ("ends-in-time", a_start_after_the_deadline),
+    ("runs-while-leased", one_that_waits_though_its_lease_is_held),
     ("outlives-the-plane", one_of_many_ended_by_a_deadline),
     ("outlives-the-plane", one_that_is_wanted_was_stopped),
     ("silence-is-real", released_without_a_deadline),
@@ -212,3 +230,22 @@ def test_what_is_right_passes() -> None:
     tale.runs("q", "b", attempt=1)
     tale.pod("q", "b", **said(1))
     tale.rest()
+
+
+@pytest.mark.parametrize("why", ["finished", "runs", "gaps"])
+def test_one_that_its_deadline_ended_may_stay_so(why: str) -> None:
+    tale = Tale()
+    _fence(tale)
+    if why == "finished":
+        tale.pod("p", phase="Succeeded")
+    if why == "runs":
+        tale.runs("p", attempt=1)
+    for _ in range(20):
+        tale.seconds += 45.0 if why == "gaps" else 7.0
+        tale.renew("a")
+
+
+def test_one_whose_status_says_that_a_deadline_ends_it_may_end_so() -> None:
+    tale = Tale()
+    tale.pod("p", one="false", conditions=[ENDS])
+    tale.ends(tale.runs("p"), causes.DEADLINE)

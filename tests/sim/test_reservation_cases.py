@@ -99,7 +99,7 @@ def test_who_takes_over_waits_until_it_is_told_and_goes_on_with_what_is_there(
 def test_one_that_does_not_wait_meets_the_first_under_the_same_name_and_takes_it_for_its_own(
     api: InProcess, second: Lagging, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(second.plane, "_behind_the_fence", lambda: ((), ()))
+    monkeypatch.setattr(second.plane._progress, "look", lambda now: (True, ()))
     made = reservations(api)[0]
     second.run(120)
     assert len(creates(second)) == 1

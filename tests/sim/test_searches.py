@@ -20,10 +20,10 @@ from fairlead.sim.search.contract import Search, SearchAttempt, unlikely
 from fairlead.sim.search.coverage import CoverageSearch
 from fairlead.sim.search.exhaustive import ExhaustiveSearch
 from fairlead.sim.search.lineage import LineageSearch
-from fairlead.sim.search.planned import PlannedSearch
+from fairlead.sim.search.planned import PlannedSearch, plans
 from fairlead.sim.search.points import FaultPoint, clean_run, single_faults
 from fairlead.sim.search.roster import SEARCHES, MixedSearch
-from fairlead.sim.search.support import supports
+from fairlead.sim.search.support import Lineage
 from fairlead.sim.world import Run
 from fairlead.sim.worlds.roster import WORLDS
 from tests.sim import tiny
@@ -92,6 +92,17 @@ def test_planned_search_puts_its_patterns_where_the_clean_run_had_writes_and_del
     assert "watch broken: " in told
 
 
+def test_planned_search_kills_first_where_something_is_done_and_hides_everything_first() -> None:
+    said = [attempt.told for attempt in islice(iter(PlannedSearch(tiny.runner(), 0).propose, None), 8)]
+    assert said[1].startswith("all late; ")
+    killing = [told for told in said[1:] if "crash " in told]
+    assert killing
+    assert " late; " not in killing[0]
+    killed = [part for part in killing[0].split("; ") if part.startswith("crash after the write: ")]
+    assert killed
+    assert not any("/status " in part or " events " in part for part in killed)
+
+
 def test_planned_search_means_whichever_plane_leads() -> None:
     attempts = islice(iter(PlannedSearch(tiny.runner(), 0).propose, None), 1, 20)
     for attempt in attempts:
@@ -103,6 +114,36 @@ def test_planned_search_means_whichever_plane_leads() -> None:
                 else actor.replace("plane-1", "plane-0")
             )
             assert (label, other, nth) in names
+
+
+def test_planned_search_lets_everybody_live_until_a_later_stretch_by_turns() -> None:
+    """Who dies at once takes with him what is planned for later: the first death is in each of four stretches."""
+    _, points = clean_run(tiny.runner(), 0)
+    at = {each.name: each.position for each in points}
+    end, begins = 1 + max(at.values()), set()
+    for _, forced in islice(plans(points), 48):
+        killed = [at[name] for name, _ in forced if name[0] == "crash_at_write" and name in at]
+        if killed:
+            begins.add(min(killed) * 4 // end)
+    assert begins == {0, 1, 2, 3}
+
+
+def test_planned_search_goes_on_with_another_view_on_the_next_run() -> None:
+    _, points = clean_run(tiny.runner(), 0)
+    first, next_run = ([told for told, _ in islice(plans(points, asked), 12)] for asked in (0, 1))
+    assert first[0].startswith("all late; ")
+    assert next_run[0].split("; ")[1:] == first[0].split("; ")[1:]
+    assert not next_run[0].startswith("all late; ")
+
+
+def test_lineage_search_means_whichever_plane_leads() -> None:
+    search = LineageSearch(tiny.runner(), 0)
+    attempts = [attempt for attempt in islice(iter(search.propose, None), 8) if attempt.forced]
+    assert attempts
+    for attempt in attempts:
+        names = {name for name, _ in attempt.forced if name[1].startswith("plane-")}
+        swapped = {(label, f"plane-{1 - int(actor[6])}{actor[7:]}", nth) for label, actor, nth in names}
+        assert swapped == names
 
 
 def test_planned_search_hides_what_comes_and_goes_where_watches_expire() -> None:
@@ -163,7 +204,7 @@ def test_exhaustive_search_ends_when_it_has_tried_every_fault_and_every_pair() -
 
 def test_lineage_leads_from_the_last_changes_to_the_calls_and_deliveries_behind_them() -> None:
     run, points = clean_run(tiny.runner(), 0)
-    behind = {each.name for each in supports(run)}
+    behind = {each.name for each in Lineage(run).supports()}
     assert behind <= {each.name for each in points}
     words = {(label, actor.partition(" ")[2]) for label, actor, _ in behind}
     assert ("call", "replicaset create pods") in words
@@ -178,7 +219,7 @@ def test_lineage_names_the_calls_of_a_run_in_which_one_was_never_sent() -> None:
     crash = next(each for each in points if each.label == "crash_at_write" and "create pods" in each.actor)
     forced = dict(single_faults(crash))["crash before the write"]
     run = runner.attempt(SearchAttempt(0, forced, faults=unlikely(runner.faults), watched=True))
-    calls = [each for each in supports(run) if each.label == "call" and "create pods" in each.actor]
+    calls = [each for each in Lineage(run).supports() if each.label == "call" and "create pods" in each.actor]
     assert calls
     again = runner.attempt(
         SearchAttempt(0, forced + single_faults(calls[0])[0][1], faults=unlikely(runner.faults))
@@ -190,7 +231,7 @@ def test_lineage_knows_the_ways_of_agents_too() -> None:
     scenario, faults = WORLDS["twins"]
     run, _ = clean_run(Runner(scenario(), replace(faults, reply_lost=0.1)), 0)
     nodes = {each.name for each in scenario().nodes}
-    labels = {each.label for each in supports(run) if each.process in nodes}
+    labels = {each.label for each in Lineage(run).supports() if each.process in nodes}
     assert {"call", "watch_lag"} <= labels
 
 

@@ -69,6 +69,44 @@ def test_when_time_is_over_the_smallest_so_far_is_told_and_that_it_is_not_the_en
     assert shrunk.case.size < 32
 
 
+def test_nothing_is_tried_again_that_was_refused_before() -> None:
+    tried: list[tuple[object, ...]] = []
+    wanted = {"loss 3", "loss 7", "delay 5"}
+
+    def judge(case: Case) -> Case | None:
+        there = {f"{name[0]} {name[1]}" for name, _, _ in case.choices}
+        tried.append((frozenset(case.choices), case.scenario.faults_until_seconds, case.scenario.seconds_min))
+        return case if wanted <= there else None
+
+    shrunk = shrink(case_with(8, 8), judge, always)
+    assert shrunk.is_done
+    assert left(shrunk).keys() == wanted
+    assert len(tried) == len(set(tried)) == shrunk.runs
+
+
+def test_of_many_streams_whole_halves_go() -> None:
+    """What matters is spread over the run, and in few of its streams."""
+    names = [("delay", f"plane-{number % 9} kind-{number}", nth) for nth in range(9) for number in range(200)]
+    case = replace(case_with(2, 0), choices=tuple((name, 1, False) for name in names))
+    kept = {name for name in names if name[1] in ("plane-4 kind-4", "plane-3 kind-111")}
+    shrunk = shrink(case, lambda tried: tried if kept <= tried.forced.keys() else None, always)
+    assert shrunk.case.forced.keys() == kept
+    assert shrunk.runs < 150
+
+
+def test_steps_that_came_later_go_by_halves() -> None:
+    step = tiny.scenario().steps[0]
+    steps = tuple(replace(step, at_seconds=float(number)) for number in range(64))
+    case = Case(replace(tiny.scenario(), steps=steps, planes=1), tiny.FAULTS, ())
+
+    def judge(tried: Case) -> Case | None:
+        return tried if steps[39] in tried.scenario.steps else None
+
+    asked = iter([True] * 6)
+    shrunk = shrink(case, judge, lambda: next(asked, False))
+    assert len(shrunk.case.scenario.steps) == 40
+
+
 def test_a_planted_bug_is_shrunk_to_what_it_takes() -> None:
     runner = tiny.runner(tiny.PLANT)
     run = next(run for seed in range(40) if (run := runner.play(Chance(seed))).violation is not None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from dataclasses import replace
 
@@ -11,9 +12,9 @@ from fairlead.cli.main import main
 from fairlead.control.roster import default_deciders
 from fairlead.sim.chance import Chance
 from fairlead.sim.faults import CALM, Faults
-from fairlead.sim.generate import coverage
 from fairlead.sim.generate.building import ALL_KINDS, about, as_wanted, deciders_for, kinds_of, scenario_of
 from fairlead.sim.generate.draw import Draw
+from fairlead.sim.generate.ending import compared
 from fairlead.sim.generate.ingredients.roster import INGREDIENTS
 from fairlead.sim.generate.runner import runner_of
 from fairlead.sim.generate.world import generate
@@ -21,6 +22,7 @@ from fairlead.sim.run import Runner, RunTally, run_seeds
 from fairlead.sim.sample import replay_command
 from fairlead.sim.scenario import OlderPlane
 from fairlead.sim.world import World
+from tests.sim import coverage
 
 # So many seeds meet everything: `coverage.gaps` says what is missing.
 SEEDS = range(2000) if os.environ.get("FAIRLEAD_SOAK") else range(400)
@@ -176,7 +178,8 @@ def test_a_person_who_hears_nothing_asks_again_and_gets_one_of_it() -> None:
 
 # Where something was found in two hours of seeds: rest, names, rollouts that wait, adoption, Events and nodes that go.
 FOUND = (
-    1137, 1195, 1293, 1569, 1837, 2200, 2740, 3651, 4341, 5402, 7150, 8758, 9697, 60231, 60436, 60644, 61766,
+    1137, 1195, 1293, 1569, 1837, 2200, 2740, 3651, 4341, 5402, 7150, 8758, 9697, 33129, 60231, 60436, 60644, 61766,
+    88773, 89501, 90532, 305179,
 )  # fmt: skip
 
 
@@ -202,5 +205,27 @@ def test_worlds_that_are_compared_have_room_for_what_is_rolled_out() -> None:
     assert generate(1195).scenario.contends, (
         "its only node is closed to a Deployment of which people change the template"
     )
+    assert generate(16501).scenario.contends, "its only machine has room for one of two workloads"
     compared = [seed for seed in range(400) if not generate(seed).scenario.contends]
     assert len(compared) > 100
+
+
+def test_a_world_is_looked_ahead_of_until_its_overrides_have_ended_by_every_clock() -> None:
+    apart = 60.0  # a plane's clock and the server's, each wrong by half a minute
+    seen = 0
+    for seed in range(400):
+        scenario = generate(seed).scenario
+        for step in scenario.steps:
+            if step.request.plural == "scheduleroverrides" and step.request.verb == "create":
+                lasts = json.loads(step.request.body)["spec"]["expiresAfter"]
+                assert scenario.quiet_seconds > float(lasts.removesuffix("s")) + apart, seed
+                seen += 1
+    assert seen > 20
+
+
+def test_a_rollout_that_was_resumed_ends_as_one_that_was_never_paused() -> None:
+    ends = [
+        compared(frozenset(), {"deployments.apps/default/a": f"wants 1, Progressing={each}, rollout 2"})
+        for each in ("Unknown", "True", "False")
+    ]
+    assert ends[0] == ends[1] != ends[2]

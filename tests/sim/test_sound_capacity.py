@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from fairlead.model.reasons import WAITING_FOR
 from fairlead.sim.violation import Violation
 from tests.sim.checkers.story import OF_DEPLOYMENT, Story, deployment, leads, pod, replicaset
 
@@ -111,3 +112,76 @@ def test_too_many_must_go() -> None:
     story.commit("deployments.apps", fewer)
     story.seconds += 100
     size(story, "old", 1)
+
+
+def refused(
+    story: Story, name: str = "new", reason: str = "WaitingForResourceQuota", status: str = "True"
+) -> None:
+    found = replicaset(1 if name == "new" else 2, name=name, ownerReferences=OF_DEPLOYMENT)
+    found["status"]["conditions"] = [{"type": WAITING_FOR, "status": status, "reason": reason}]
+    story.commit("replicasets.apps", found)
+
+
+def rolling(story: Story, away: int | str = "25%") -> None:
+    """Two old pods, ready for a long time, and a new set of one that has none."""
+    leads(story, "plane-0")
+    wanted = deployment(2, 1, 0)
+    wanted["spec"]["strategy"]["rollingUpdate"]["maxUnavailable"] = away
+    story.commit("deployments.apps", wanted)
+    size(story, "old", 2, "people")
+    size(story, "new", 1, "people")
+    for number in range(2):
+        story.commit("pods", pod(f"old-{number}", "old", node="n1"))
+    story.seconds += 100
+
+
+def test_one_pod_may_go_for_one_that_a_quota_refuses() -> None:
+    story = Story()
+    rolling(story)
+    refused(story)
+    story.seconds += 100
+    size(story, "old", 1)
+
+
+def test_one_pod_may_go_for_one_that_a_quota_refused_a_moment_ago() -> None:
+    story = Story()
+    rolling(story)
+    refused(story)
+    story.seconds += 100
+    refused(story, status="False")
+    story.seconds += 1
+    size(story, "old", 1)
+
+
+def test_no_second_pod_may_go_for_one_that_a_quota_refuses() -> None:
+    story = Story()
+    rolling(story)
+    refused(story)
+    with pytest.raises(Violation, match=r"sound-capacity.* 0 sound pods left of 2, and must keep 1"):
+        size(story, "old", 0)
+
+
+def refused_once(story: Story) -> None:
+    refused(story)
+    refused(story, status="False")
+    story.seconds += 100
+
+
+@pytest.mark.parametrize(
+    ("away", "happens"),
+    [
+        (0, refused),
+        ("0%", refused),
+        ("25%", lambda story: None),
+        ("25%", lambda story: refused(story, reason="WaitingForPriorityClass")),
+        ("25%", lambda story: refused(story, "old")),
+        ("25%", refused_once),
+    ],
+    ids=["none was meant", "no share was meant", "not refused", "by no quota", "itself refused", "long ago"],
+)
+def test_no_pod_may_go_for_one_that_is_not_there(away: int | str, happens: Callable[[Story], Any]) -> None:
+    story = Story()
+    rolling(story, away)
+    happens(story)
+    with pytest.raises(Violation, match=r"sound-capacity.* 1 sound pods left of 2, and must keep 2"):
+        size(story, "old", 1)

@@ -50,6 +50,7 @@ STARTS = {
     "lease_by_remote_clock": 8,
     "duplicate_reservation": 78,
     "no_resync": 5,
+    "pause_remembered": 1,
     "raised_by_own_clock": 1,
     "deadline_assumed": 7,
     "part_read_as_whole": 29,
@@ -93,7 +94,7 @@ def search(runner: Runner, start: int) -> tuple[Failure | None, list[int]]:
 
 
 def sampled(specimens: tuple[Specimen, ...]) -> list[object]:
-    """Every third in `make test`, all of them in `make soak`."""
+    """Every fifth in `make test`, all of them in `make soak`."""
     return [
         pytest.param(each, id=each.name, marks=pytest.mark.soak if place % 5 else ())
         for place, each in enumerate(specimens)

@@ -27,7 +27,7 @@ from fairlead.store.contract import (
 )
 from fairlead.store.durable import Durable
 from fairlead.store.memory import MemoryJournal
-from fairlead.wire import handler as handler_module
+from fairlead.wire import tally as tally_module
 from fairlead.wire.exchange import Exchange
 from fairlead.wire.handler import Handler
 from tests.inprocess import InProcess
@@ -113,7 +113,7 @@ def asked(resource: str, verb: str = "get") -> Request:
 def test_requests_for_custom_kinds_that_are_gone_make_room_for_those_that_are_there(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(handler_module, "_COUNTED_MAX", 20)
+    monkeypatch.setattr(tally_module, "_COUNTED_MAX", 20)
     catalog = Resources()
     handler = counting(catalog)
     handler.count(EXCHANGE, asked("pods"), 200)
@@ -121,19 +121,19 @@ def test_requests_for_custom_kinds_that_are_gone_make_room_for_those_that_are_th
         catalog.define(f"widgets{number}")
         for _ in range(2):
             handler.count(EXCHANGE, asked(f"widgets{number}"), 200)
-        assert handler.requests["get", f"widgets{number}", 200] == 2
-        assert len(handler.requests) <= 20
-        assert len(handler.latencies.seconds) <= 20
-    assert handler.requests["get", "pods", 200] == 1
+        assert handler.tally.requests["get", f"widgets{number}", 200] == 2
+        assert len(handler.tally.requests) <= 20
+        assert len(handler.tally.latencies.seconds) <= 20
+    assert handler.tally.requests["get", "pods", 200] == 1
 
 
 def test_where_too_many_kinds_are_there_the_rest_is_counted_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(handler_module, "_COUNTED_MAX", 20)
+    monkeypatch.setattr(tally_module, "_COUNTED_MAX", 20)
     handler = counting(Resources())
     for code in range(200, 300):
         handler.count(EXCHANGE, asked("pods"), code)
-    assert sum(handler.requests.values()) == 100
-    assert sum(count for (_, name, _), count in handler.requests.items() if name == "other") == 80
+    assert sum(handler.tally.requests.values()) == 100
+    assert sum(count for (_, name, _), count in handler.tally.requests.items() if name == "other") == 80
 
 
 def test_writes_are_remembered_for_a_window_only() -> None:

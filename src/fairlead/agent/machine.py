@@ -45,6 +45,11 @@ from fairlead.model.service_views import SERVICES
 from fairlead.port.driving import Started, Stepped, WakeAt, Woke
 from fairlead.port.outcome import Done
 
+_OLDER_SERVER = (
+    "node {}: the server knows less of its pods than was known here before, as one that lags or was restored from a "
+    "backup: pods go on as they were for about half a minute, then what the server says holds"
+)
+
 
 class Agent:
     """`handle` is the only mutator."""
@@ -132,6 +137,8 @@ class Agent:
             self.means.tokens.heard(False, heard.now)
         if resource == BOUND_PODS.name and self._look_whether_away(heard.first):
             touched = tuple(self.works)
+            if self.mirrors[resource].stale_lists:
+                out.append(c.Log(_OLDER_SERVER.format(self.settings.name)))
         return self._finish(out, touched, heard.now)
 
     def _look_whether_away(self, answers: bool) -> bool:

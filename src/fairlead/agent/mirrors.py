@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+import msgspec
+
 from fairlead.agent.contract import Keep, Log, Route
 from fairlead.agent.services import Weighed, routes, weights_held
 from fairlead.agent.views import BOUND_PODS, OWN_NODE, OwnNode
@@ -17,10 +19,12 @@ from fairlead.cache import events as mirrored
 from fairlead.cache.mirror import Mirror
 from fairlead.model.key import Key
 from fairlead.model.service_views import ENDPOINT_SLICES, SERVICES
+from fairlead.model.views import Anything
 from fairlead.port.driving import Follow, ListAll, Started, WakeAt
 from fairlead.store.contract import Entry
 
 Passed = WakeAt | ListAll | Follow
+_decode = msgspec.json.Decoder(Anything).decode
 
 
 class HeardByMirrors(NamedTuple):
@@ -52,7 +56,7 @@ class Mirrors:
         for each in kept:
             if each.resource in by_resource and each.data:
                 key = Key(each.resource, each.namespace, each.name)
-                by_resource[each.resource].append(Entry(key, "", 0, each.data))
+                by_resource[each.resource].append(Entry(key, "", _revision_of(each.data), each.data))
         self.recalled = any(each.key.name == self._node for each in by_resource[OWN_NODE.name])
         if not self.recalled:
             return {}
@@ -116,6 +120,14 @@ def _keeps(events: Iterable[mirrored.Event], changes: Iterable[mirrored.Changed]
     return [
         Keep(*key, entries[key].data if there and key in entries else None) for key, there in last.items()
     ]
+
+
+def _revision_of(data: bytes) -> int:
+    """0: what was kept cannot be read."""
+    try:
+        return int(_decode(data).metadata.resource_version)
+    except ValueError:  # also of what is no JSON
+        return 0
 
 
 def _passed_on(made: Iterable[mirrored.Instruction]) -> list[Passed]:

@@ -19,7 +19,7 @@ from fairlead.api.admission import AdmissionChain
 from fairlead.api.admission.policies.in_force import Policies
 from fairlead.api.apply.managing import Managing
 from fairlead.api.audit.in_force import PolicyInForce
-from fairlead.api.audit.recording import Audit
+from fairlead.api.audit.recording import Audit, AuditMemory
 from fairlead.api.brakes.in_force import Brakes
 from fairlead.api.custom import CustomKinds
 from fairlead.api.desk import Desk
@@ -28,10 +28,19 @@ from fairlead.api.heard_nodes import HeardNodes
 from fairlead.api.server import Api
 from fairlead.api.spec_cache import SpecCache
 from fairlead.model.files import load_tables
+from fairlead.model.runbooks.measures import SeriesLabels
 from fairlead.model.served import Served
 from fairlead.store.contract import CommittedChange
 from fairlead.store.machine import Store
 from fairlead.store.watch import Hub
+
+# What one of those that `Assembly.observe` tells goes by.
+_HEEDED = frozenset().union(
+    *(
+        each.heeds
+        for each in (CustomKinds, PolicyInForce, Grants, AccessGrants, FlowControl, Policies, Brakes)
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +50,7 @@ class Remembered:
     chain: AdmissionChain = field(default_factory=AdmissionChain)
     alike: SpecCache = field(default_factory=SpecCache)
     managing: Managing = field(default_factory=Managing)
+    audit: AuditMemory = field(default_factory=AuditMemory)
 
 
 class Assembly:
@@ -51,11 +61,14 @@ class Assembly:
         signing_key: bytes,
         remembered: Remembered | None = None,
         make_api: Callable[[Desk, SignIn], Api] = Api,
+        series: SeriesLabels | None = None,
     ) -> None:
-        """`signing_key`: the secret that tokens of service accounts are signed with."""
+        """`signing_key`: the secret that tokens of service accounts are signed with. `series`: what runbooks may name
+        of /metrics."""
         self.store = store
         self.hub = Hub(store)
-        self.served, tables, audit = Served(), load_tables().branch(), Audit()
+        known = remembered or Remembered()
+        self.served, tables, audit = Served(), load_tables().branch(), Audit(built_in=known.audit)
         self.custom = CustomKinds(self.served, tables)
         self.audit_policy = PolicyInForce(audit)
         self.grants = Grants()
@@ -72,7 +85,7 @@ class Assembly:
             *self.policies.learn(store),
             *self.brakes.learn(store),
         )
-        known, accounts = remembered or Remembered(), AccountTokens(store, signing_key)
+        accounts = AccountTokens(store, signing_key)
         self.desk = Desk(
             catalog=self.served,
             tables=tables,
@@ -88,12 +101,20 @@ class Assembly:
             heard=HeardNodes(),
             policies=self.policies,
             brakes=self.brakes,
+            series=series,
         )
         self.api = make_api(self.desk, SignIn(tokens, accounts))
 
     def observe(self, changes: tuple[CommittedChange, ...], now: float) -> list[str]:
         """What was committed is in force from here on; what of it cannot be understood is told."""
-        troubles = [
+        self.desk.heard.observe(changes, now)
+        self.custom.changed = set()
+        for change in changes:
+            if change.entry.key.resource in _HEEDED:
+                break
+        else:
+            return []  # as it most often is
+        return [
             *self.custom.observe(changes),
             *self.audit_policy.observe(changes),
             *self.grants.observe(changes),
@@ -102,5 +123,3 @@ class Assembly:
             *self.policies.observe(changes),
             *self.brakes.observe(changes),
         ]
-        self.desk.heard.observe(changes, now)
-        return troubles

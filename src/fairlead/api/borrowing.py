@@ -7,7 +7,7 @@ second is planned again. A member that is new is known once it is durable; until
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 import msgspec
@@ -19,6 +19,7 @@ from fairlead.ledger.pod_needs import Usage, add, exact, placed_usage
 from fairlead.model.key import Key
 from fairlead.model.kind import Json
 from fairlead.model.kinds import placementquota
+from fairlead.model.metadata import is_observed
 from fairlead.model.reasons import QUOTA_ADMIN
 from fairlead.model.selectors import LabelMatcher, from_object
 from fairlead.model.views import Anything, Pod
@@ -41,25 +42,27 @@ class Beside(NamedTuple):
 
 def find_cohort(read: Reader, key: Key, quota: Json, charged: Mapping[Key, Json]) -> Beside:
     """`charged`: quotas that the same write charges, as they are to be."""
-    cohort, nodes = quota["spec"].get("cohort"), _nodes(quota)
+    cohort, nodes = quota["spec"].get("cohort"), nodes_of(quota)
     if not cohort:
         return Beside(None)
     others: list[Entry] = []
-    members = [_member(read, key, quota, is_other=False)]
+    members = [member_of(read, key, quota, ())]
     for durable in read.list(PLACEMENT):
         entry = read.newest(durable.key) if durable.key != key else None
         if entry is None:
             continue
         member = charged.get(entry.key) or tree(entry)
-        if member["spec"].get("cohort") != cohort or _nodes(member) != nodes:
+        if member["spec"].get("cohort") != cohort or nodes_of(member) != nodes:
             continue
-        members.append(_member(read, entry.key, member, is_other=entry.key.namespace != key.namespace))
+        space = entry.key.namespace
+        refused = pods_refused(read, space) if space != key.namespace else ()
+        members.append(member_of(read, entry.key, member, refused))
         others.append(entry)
     return Beside(Cohort(cohort, _name(key), tuple(members)), tuple(others))
 
 
 def current_usage(read: Reader, quota: Json, space: str) -> Usage:
-    return ledger.used_of(quota) if ledger.is_counted(quota) else placed_usage_of(read, quota, space)
+    return ledger.used_of(quota) if is_observed(quota) else placed_usage_of(read, quota, space)
 
 
 def placed_usage_of(read: Reader, quota: Json, space: str) -> Usage:
@@ -79,7 +82,8 @@ def decode_labels(data: bytes) -> dict[str, str]:
     return _metadata(data).metadata.labels
 
 
-def _member(read: Reader, key: Key, quota: Json, is_other: bool) -> CohortMember:
+def member_of(read: Reader, key: Key, quota: Json, refused: Iterable[Pod]) -> CohortMember:
+    """`refused`: pods of its namespace whose claims count."""
     spec, used = quota["spec"], current_usage(read, quota, key.namespace)
     hard = exact(spec.get("hard") or {})
     return CohortMember(
@@ -88,18 +92,15 @@ def _member(read: Reader, key: Key, quota: Json, is_other: bool) -> CohortMember
         used,
         exact(spec.get("borrowingLimit") or {}),
         exact(spec.get("lendingLimit") or {}),
-        _claimed(read, key, hard, used) if is_other else {},
+        _claimed(refused, key, hard, used),
     )
 
 
-def _claimed(read: Reader, key: Key, hard: Usage, used: Usage) -> Usage:
+def _claimed(refused: Iterable[Pod], key: Key, hard: Usage, used: Usage) -> Usage:
     """What pods of a namespace ask for that wait for this quota and would fit into what it has of its own."""
     claimed: Usage = {}
-    for entry in read.list(_PODS, key.namespace):
-        if _WAITS_FOR_QUOTA not in entry.data:
-            continue
-        pod = decode_pod(entry.data)
-        if pod.spec.node_name or pod.finished or pod.metadata.deletion_timestamp or not _waits(pod, key.name):
+    for pod in refused:
+        if not is_waiting(pod, key.name):
             continue
         asked = placed_usage(pod.spec)
         if all(used.get(name, 0) + claimed.get(name, 0) + asked.get(name, 0) <= hard[name] for name in hard):
@@ -107,7 +108,17 @@ def _claimed(read: Reader, key: Key, hard: Usage, used: Usage) -> Usage:
     return claimed
 
 
-def _waits(pod: Pod, quota: str) -> bool:
+def pods_refused(read: Reader, space: str) -> Iterator[Pod]:
+    """Those of a namespace that a quota kept from a node."""
+    for entry in read.list(_PODS, space):
+        if _WAITS_FOR_QUOTA in entry.data:
+            yield decode_pod(entry.data)
+
+
+def is_waiting(pod: Pod, quota: str) -> bool:
+    """Whether it waits for this quota of its namespace."""
+    if pod.spec.node_name or pod.finished or pod.metadata.deletion_timestamp:
+        return False
     return any(
         each.type == "PodScheduled"
         and each.status == "False"
@@ -117,7 +128,7 @@ def _waits(pod: Pod, quota: str) -> bool:
     )
 
 
-def _nodes(quota: Json) -> LabelMatcher | None:
+def nodes_of(quota: Json) -> LabelMatcher | None:
     selector = quota["spec"].get("nodeSelector")
     return from_object(selector) if selector else None
 

@@ -26,20 +26,22 @@ from fairlead.api.attempt import Attempt
 from fairlead.api.objects import put, tree
 from fairlead.core.errors import Conflict, lifted_by
 from fairlead.ledger import handover, resource_quota
+from fairlead.ledger import override as overrides
 from fairlead.ledger import quota as ledger
 from fairlead.ledger import reservation as reservations
 from fairlead.ledger.pod_needs import Usage, add, placed_usage
 from fairlead.model.key import Key
 from fairlead.model.kind import Json, Kind
 from fairlead.model.kinds import namespace, placementquota, reservation, resourcequota
-from fairlead.model.views import Pod, Reservation, ResourceQuotaSpec
-from fairlead.store.contract import AtRevision, Entry, Reader
+from fairlead.model.views import Pod, Reservation, ResourceQuotaSpec, SchedulerOverride
+from fairlead.store.contract import AtRevision, Entry, HasUid, Reader
 
 _NODES, _PODS = "nodes", "pods"
 PLACEMENT = borrowing.PLACEMENT
 RESOURCES = resourcequota.KIND.resource
 
 _reservation = msgspec.json.Decoder(Reservation).decode
+_override = msgspec.json.Decoder(SchedulerOverride).decode
 
 
 class _Found(NamedTuple):
@@ -178,7 +180,7 @@ def use_reservation(attempt: Attempt, pod: Pod, name: str, node: str) -> None:
             owner = found.spec.owner
             why = f"it is kept for {owner.kind} {owner.name}, which does not own this pod"
             raise attempt.forbidden(f'reservation "{name}" cannot be used: {why}')
-        why = reservations.refusal(found, node, attempt.context.now)
+        why = reservations.refusal(found, node, attempt.context.now) or _override_is_over(attempt, found)
     if entry is None or why:
         raise Conflict(
             f'Operation cannot be fulfilled on pods/binding "{attempt.key.name}": '
@@ -189,6 +191,23 @@ def use_reservation(attempt: Attempt, pod: Pod, name: str, node: str) -> None:
     attempt.preconditions.append(AtRevision(key, entry.revision))
     used = reservations.allocate(tree(entry), attempt.key.name, pod.metadata.uid, attempt.context.now)
     attempt.operations.append(put(reservation.KIND, key, used))
+
+
+def _override_is_over(attempt: Attempt, found: Reservation) -> str:
+    """Why the override that a reservation was made for lends nothing any more; "": it does, and has to at the commit.
+    Until the controller has removed what nobody uses, a plane that is behind may still ask for it."""
+    key = overrides.made_for(found.metadata)
+    if key is None:
+        return ""
+    entry = attempt.read.newest(key)
+    told = f"SchedulerOverride {key.namespace}/{key.name}, for which it was made,"
+    if entry is None:
+        return f"{told} is gone"
+    override = _override(entry.data)
+    if not overrides.is_active(override, attempt.context.now):
+        return f"{told} has ended"
+    attempt.preconditions.append(HasUid(key, override.metadata.uid))
+    return ""
 
 
 # Counting durable state

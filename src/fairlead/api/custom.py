@@ -29,6 +29,8 @@ from fairlead.store.damage import is_stand_in
 class CustomKinds:
     """One per server, beside its Desk."""
 
+    heeds = frozenset({DEFINITIONS})
+
     __slots__ = ("_catalog", "_known", "_made", "_tables", "changed")
 
     def __init__(self, catalog: Served, tables: FieldTables) -> None:

@@ -135,6 +135,7 @@ def begin_deletion(kind: Kind, old: Json, wanted: DeleteOptions, now: float) -> 
         _propagate(metadata, wanted.policy)
         if kind.finalizers_spec:
             new.setdefault("status", {})["phase"] = "Terminating"
+        _free(kind, metadata)
         return new
     granted = metadata.get("deletionGracePeriodSeconds", 0)
     if wanted.grace_seconds is not None and grace < granted:
@@ -144,7 +145,14 @@ def begin_deletion(kind: Kind, old: Json, wanted: DeleteOptions, now: float) -> 
         metadata["deletionGracePeriodSeconds"] = grace
     if wanted.policy:
         _propagate(metadata, wanted.policy)
+    _free(kind, metadata)
     return new
+
+
+def _free(kind: Kind, metadata: Json) -> None:
+    """Of what ends as it is deleted nothing is waited for: its dependents follow, unless they are to be let go of."""
+    if kind.ends_when_deleted and ORPHAN not in metadata.get("finalizers", ()):
+        metadata.pop("finalizers", None)
 
 
 def _propagate(metadata: Json, policy: str) -> None:

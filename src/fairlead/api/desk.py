@@ -24,6 +24,7 @@ from fairlead.api.spec_cache import SpecCache
 from fairlead.api.under_way import RulesUnderWay
 from fairlead.model.catalog import Catalog
 from fairlead.model.fields import FieldTables
+from fairlead.model.runbooks.measures import SeriesLabels
 from fairlead.store.contract import Reader
 
 
@@ -44,6 +45,7 @@ class Desk:
     heard: HeardNodes = field(default_factory=HeardNodes)
     policies: Policies = field(default_factory=Policies)
     brakes: Brakes = field(default_factory=Brakes)
+    series: SeriesLabels | None = None  # that this server tells at /metrics; None: nobody knows them here
     under_way: RulesUnderWay = field(default_factory=RulesUnderWay)
     sound: Reader = field(init=False)  # the same as `read`, but for objects that are damaged
 

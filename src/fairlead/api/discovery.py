@@ -44,7 +44,7 @@ class Discovery:
     @property
     def changes(self) -> int:
         """Grows whenever the documents are others than before."""
-        return int(getattr(self._catalog, "changes", 0))
+        return self._catalog.changes
 
     @property
     def versions(self) -> tuple[tuple[str, str], ...]:

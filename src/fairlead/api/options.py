@@ -12,6 +12,8 @@ from fairlead.core.problems import show
 FIELD_MANAGER_MAX = 128
 _PATCH = "PatchOptions"
 _TRUE = frozenset({"true", "1", "t", "T", "TRUE", "True"})
+_COUNTED_MAX = 2**63 - 1  # more does not fit the 64 bits that a database counts with
+_DIGITS_MAX = len(str(_COUNTED_MAX))
 _FALSE = frozenset({"false", "0", "f", "F", "FALSE", "False", ""})
 
 
@@ -27,14 +29,17 @@ def parse_flag(query: Mapping[str, str], name: str) -> bool | None:
     raise BadRequest(f"query parameter {name}: {show(text)} is not a boolean; use true or false")
 
 
-def parse_whole(query: Mapping[str, str], name: str) -> int | None:
+def parse_whole(
+    query: Mapping[str, str], name: str, wrong: str = "is not a whole number of zero or more"
+) -> int | None:
     """A non-negative whole number; None when absent or empty."""
     text = query.get(name)
     if not text:
         return None
-    if not (text.isascii() and text.isdigit() and len(text) <= 19):
-        raise BadRequest(f"query parameter {name}: {show(text)} is not a whole number of zero or more")
-    return int(text)
+    is_short = text.isascii() and text.isdigit() and len(text) <= _DIGITS_MAX
+    if not is_short or (number := int(text)) > _COUNTED_MAX:
+        raise BadRequest(f"query parameter {name}: {show(text)} {wrong}")
+    return number
 
 
 def dry_run(query: Mapping[str, str]) -> bool:
@@ -95,11 +100,4 @@ def _refuse(of: str, reason: str, text: str, field: str) -> NoReturn:
 
 def parse_revision(query: Mapping[str, str], name: str = "resourceVersion") -> int | None:
     """None for absent or empty: the newest. Revisions are numbers to us and opaque to clients."""
-    text = query.get(name)
-    if not text:
-        return None
-    if not (text.isascii() and text.isdigit() and len(text) <= 19):
-        raise BadRequest(
-            f"query parameter {name}: {show(text)} is not a resourceVersion that this server gave out"
-        )
-    return int(text)
+    return parse_whole(query, name, "is not a resourceVersion that this server gave out")

@@ -84,6 +84,11 @@ class RecordedReads:
         self.whole = False
         return self._read.lost
 
+    @property
+    def short(self) -> str:
+        self.whole = False
+        return self._read.short
+
     def get(self, key: Key) -> Entry | None:
         found = self.gets[key] = self._read.get(key)
         return found

@@ -34,6 +34,10 @@ class Sound:
     def lost(self) -> Sequence[Lost]:
         return self._read.lost
 
+    @property
+    def short(self) -> str:
+        return self._read.short
+
     def get(self, key: Key) -> Entry | None:
         if self._read.damaged and key in self._read.damaged:
             raise damage_error(self._read.damaged[key])
@@ -61,6 +65,13 @@ class Sound:
 
     def changes_after(self, revision: int, resource: str, limit: int) -> Sequence[CommittedChange]:
         return self._read.changes_after(revision, resource, limit)
+
+
+def sound_entries(read: Reader, resource: str) -> Sequence[Entry]:
+    """Those that are not damaged, for who goes on without the others, as all do that learn as a server starts."""
+    entries = read.list(resource)
+    damaged = read.damaged
+    return [each for each in entries if each.key not in damaged] if damaged else entries
 
 
 def damage_error(damaged: Damaged) -> StorageReadError:

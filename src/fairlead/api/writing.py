@@ -74,7 +74,7 @@ _OWNED = (
 
 # Nodes are heard through these, and planes lead by them.
 _LEASES, _LEASE_NAMESPACES = "leases.coordination.k8s.io", ("kube-node-lease", "kube-system")
-_OVERRIDES = "scheduleroverrides.fairlead.dev"
+_OVERRIDES, _RUNS = "scheduleroverrides.fairlead.dev", "runbookruns.fairlead.dev"
 _NOT_INTENT = frozenset({"metadata", "status", "apiVersion", "kind"})
 DROPPED_EMPTY = ("labels", "annotations", "finalizers", "ownerReferences")
 
@@ -287,12 +287,13 @@ def transaction_for(desk: Desk, attempt: Attempt) -> Transaction:
 
 def _claim(attempt: Attempt) -> str:
     """Whether this may be written on a full disk: nodes must be heard, leaders stay, people can intervene, and
-    deletions make room."""
+    deletions make room. A run of a runbook, of which there may be many, takes of the room for deletions, not of that
+    for leases."""
     resource = attempt.kind.resource
     if resource == _OVERRIDES or (resource == _LEASES and attempt.key.namespace in _LEASE_NAMESPACES):
         return LEASE
     assert attempt.new is not None
-    return FREEING if "deletionTimestamp" in attempt.new["metadata"] else ORDINARY
+    return FREEING if resource == _RUNS or "deletionTimestamp" in attempt.new["metadata"] else ORDINARY
 
 
 def plan_at(transaction: Transaction, answer: Callable[[Committed], Reply]) -> Plan:

@@ -3,11 +3,13 @@
 `mirror.py` calls `put`, which is the only way in; `view.py` reads. What is read comes in (namespace, name) order,
 as tuples that are made once and shared until the next change of what they hold: between two changes a Decider's
 question costs a lookup. A change costs one entry per place the object is found at, whatever the number of objects.
+Of others than pods, labels and namespaces are places from the first question about one of them: of most resources
+nobody asks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sized
 from typing import Any, Generic, TypeVar
 
 from fairlead.model.key import Key
@@ -17,6 +19,8 @@ from fairlead.model.views import Meta, Pod, Resource, Stored, View
 T = TypeVar("T", bound=View)
 
 Place = tuple[str, ...]
+_NAMESPACE, _OWNER, _NODE, _LABEL = "namespace", "owner", "node", "label"  # sorts of places
+_SORTS: tuple[str, ...] = (_NAMESPACE, _OWNER, _NODE, _LABEL)
 
 
 class _Bucket(Generic[T]):
@@ -66,15 +70,25 @@ class Index(Generic[T]):
     Objects held as they are stored are not found by label: that would cost the decoding of each.
     """
 
+    __slots__ = ("_all", "_as_stored", "_objects", "_on_nodes", "_places", "_sorts")
+
     def __init__(self, resource: Resource[T]) -> None:
         self._objects: dict[Key, T] = {}
         self._all: _Bucket[T] = _Bucket()
         self._places: dict[Place, _Bucket[T]] = {}
         self._on_nodes = issubclass(resource.type, Pod)
+        # Of places that were asked for so far, or surely will be: of pods all are, and of everything who owns it. No
+        # look is to pay for what a list can.
+        self._sorts = _SORTS if self._on_nodes else (_OWNER,)
         self._as_stored = issubclass(resource.type, Stored)
 
     def __len__(self) -> int:
         return len(self._objects)
+
+    @property
+    def held(self) -> Sized:
+        """What it holds by now and later, to be counted by who asks for every change whether there is any."""
+        return self._objects
 
     def get(self, key: tuple[str, str, str]) -> T | None:
         """A Key, or a plain tuple of the same three."""
@@ -87,20 +101,30 @@ class Index(Generic[T]):
             if before is not None:
                 del self._objects[key]
                 self._all.drop(key)
-                self._leave(key, self._found_at(before))
+                self._leave(key, self._found_at(before, self._sorts))
             return before
         self._objects[key] = after
         self._all.put(key, after)
-        found_at = self._found_at(after)
+        found_at = self._found_at(after, self._sorts)
         if before is not None and not self._stays(before, after):
-            self._leave(key, [place for place in self._found_at(before) if place not in found_at])
+            left = [place for place in self._found_at(before, self._sorts) if place not in found_at]
+            self._leave(key, left)
+        self._join(key, after, found_at)
+        return before
+
+    def _join(self, key: Key, view: T, found_at: Iterable[Place]) -> None:
         places = self._places
         for place in found_at:
             bucket = places.get(place)
             if bucket is None:
                 bucket = places[place] = _Bucket()
-            bucket.put(key, after)
-        return before
+            bucket.put(key, view)
+
+    def _keep(self, sort: str) -> None:
+        """Somebody asks for places of this sort: from now on there are some."""
+        self._sorts = (*self._sorts, sort)
+        for key, view in self._objects.items():
+            self._join(key, view, self._found_at(view, (sort,)))
 
     def _stays(self, before: Any, after: Any) -> bool:
         """Whether it is surely found at the same places as before: most changes are of the status."""
@@ -120,53 +144,59 @@ class Index(Generic[T]):
             if not bucket:
                 del places[place]
 
-    def _found_at(self, view: Any) -> list[Place]:
-        """Where to find it; each place once."""
-        if self._as_stored:
-            found: list[Place] = [("namespace", view.key.namespace)]
-            owners = view.owners
-        else:
-            meta: Meta = view.metadata
-            found = [("namespace", meta.namespace)]
-            for label in meta.labels.items():
-                found.append(("label", *label))
-            owners = meta.owner_references
-        if len(owners) == 1:
-            found.append(("owner", owners[0].uid))
-        elif owners:
-            found.extend(("owner", uid) for uid in dict.fromkeys(owner.uid for owner in owners))
-        if self._on_nodes and view.spec.node_name:
-            found.append(("node", view.spec.node_name))
+    def _found_at(self, view: Any, sorts: tuple[str, ...]) -> list[Place]:
+        """Where to find it, of places of these sorts; each once."""
+        found: list[Place] = []
+        for sort in sorts:
+            if sort == _NAMESPACE:
+                named = view.key if self._as_stored else view.metadata
+                found.append((_NAMESPACE, named.namespace))
+            elif sort == _OWNER:
+                owners = view.owners if self._as_stored else view.metadata.owner_references
+                if len(owners) == 1:
+                    found.append((_OWNER, owners[0].uid))
+                elif owners:
+                    found.extend((_OWNER, uid) for uid in dict.fromkeys(owner.uid for owner in owners))
+            elif sort == _NODE:
+                if self._on_nodes and view.spec.node_name:
+                    found.append((_NODE, view.spec.node_name))
+            elif not self._as_stored:
+                found += [(_LABEL, *label) for label in view.metadata.labels.items()]
         return found
 
     def _at(self, place: Place) -> tuple[T, ...]:
-        bucket = self._places.get(place)
+        bucket = self._bucket(place)
         return () if bucket is None else bucket.views()
+
+    def _bucket(self, place: Place) -> _Bucket[T] | None:
+        if place[0] not in self._sorts:
+            self._keep(place[0])
+        return self._places.get(place)
 
     def all(self) -> tuple[T, ...]:
         return self._all.views()
 
     def in_namespace(self, namespace: str) -> tuple[T, ...]:
         """Namespace "" means all."""
-        return self._at(("namespace", namespace)) if namespace else self._all.views()
+        return self._at((_NAMESPACE, namespace)) if namespace else self._all.views()
 
     def owned_by(self, uid: str) -> tuple[T, ...]:
         """Those with an ownerReference to this uid, controlling or not."""
-        return self._at(("owner", uid))
+        return self._at((_OWNER, uid))
 
     def on_node(self, node: str) -> tuple[T, ...]:
         """Pods bound to a node; of any other resource nothing."""
-        return self._at(("node", node))
+        return self._at((_NODE, node))
 
     def labelled(self, namespace: str, selector: LabelMatcher) -> tuple[T, ...]:
         """Those in a namespace ("": all) that the selector lets through. Looks at the fewest candidates that one
         of its equalities, or the namespace, leaves."""
-        fewest = self._places.get(("namespace", namespace)) if namespace else self._all
+        fewest = self._bucket((_NAMESPACE, namespace)) if namespace else self._all
         if fewest is None:
             return ()
         for label, operator, values in selector.requirements:
             if operator == "in" and len(values) == 1 and not self._as_stored:
-                bucket = self._places.get(("label", label, values[0]))
+                bucket = self._bucket((_LABEL, label, values[0]))
                 if bucket is None:
                     return ()
                 if len(bucket) < len(fewest):

@@ -120,6 +120,7 @@ class Mirror(Generic[T]):
         self._name = resource.name
         self._revisions: dict[Key, int] = {}  # of every object, unreadable ones included
         self.deleting: dict[Key, int] = {}  # the first version of an object that was seen being deleted
+        self._recalled = 0  # the newest revision that `recall` was told of
         self.has_ended = False  # its resource is gone: it shows all that there ever will be
         self._attempt = 0
         self._followed_at = 0.0
@@ -185,11 +186,13 @@ class Mirror(Generic[T]):
                 assert_never(event)
 
     def recall(self, entries: Iterable[Entry]) -> tuple[Changed, ...]:
-        """Before it starts: objects as somebody knew them. They are shown, and the first list replaces them all."""
+        """Before it starts: objects as somebody knew them. They are shown, and the first list replaces them all: one
+        that is not older than they are, unless there is none for a while, as where a server was restored."""
         changes: list[Changed] = []
         for entry in entries:
             changes += self._hold(entry)
             self._revisions[entry.key] = 0
+            self._recalled = max(self._recalled, entry.revision)
         return tuple(changes)
 
     # The watch
@@ -199,7 +202,8 @@ class Mirror(Generic[T]):
         revision = entry.revision
         if revision > self.newest_seen:
             self.newest_seen = revision
-        if not self._current(event.attempt, MirrorPhase.FOLLOWING) or revision <= self.revision:
+        follows = self.phase is MirrorPhase.FOLLOWING and event.attempt in (0, self._attempt)
+        if not follows or revision <= self.revision:
             self.ignored += 1
             return _NOTHING
         self.frames += 1
@@ -216,7 +220,7 @@ class Mirror(Generic[T]):
         revision = event.revision
         if revision > self.newest_seen:
             self.newest_seen = revision
-        if self._current(event.attempt, MirrorPhase.FOLLOWING):
+        if self.phase is MirrorPhase.FOLLOWING and event.attempt in (0, self._attempt):
             self.failures = 0
             if self.failure_detector is not None:
                 self.failure_detector.heartbeat(event.now)
@@ -241,7 +245,7 @@ class Mirror(Generic[T]):
         if not self._current(event.attempt, MirrorPhase.LISTING):
             self.ignored += 1
             return _NOTHING
-        if event.revision < self.revision:
+        if event.revision < self.revision or self._is_before_recalled(event.revision):
             self.stale_lists += 1
             return self._failed(
                 "StaleList", event.now, event.attempt, MirrorPhase.LISTING, MirrorPhase.RESTING
@@ -252,6 +256,9 @@ class Mirror(Generic[T]):
         if self.failure_detector is not None:
             self.failure_detector.heartbeat(event.now)
         return (*self._differences(event.entries), *self._follow(event.now))
+
+    def _is_before_recalled(self, revision: int) -> bool:
+        return not self.synced and revision < self._recalled and self.failures < FAILURES_OF_PATIENCE
 
     def _differences(self, entries: Iterable[Entry]) -> list[Changed]:
         """What a list says that the copy does not: deletions first, then the rest in the order of the list."""

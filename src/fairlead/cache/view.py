@@ -239,6 +239,10 @@ class MirrorView:
             self._first_turns[uid] = found
         return found
 
+    def afresh(self) -> MirrorView:
+        """The same mirrors for somebody else: nothing is noted here of what that one reads."""
+        return MirrorView(self._mirrors, self._wall, self._first)
+
     @property
     def unshown(self) -> Mapping[str, int]:
         """Resources of which more was asked than is known to be shown, and up to which revision."""
@@ -248,6 +252,11 @@ class MirrorView:
         """The version of an object that is shown; 0: none. For the loop: no part of what a Decider reads."""
         mirror = self._mirrors.get(key.resource)
         return mirror.revision_of(key) if mirror is not None else 0
+
+    def lacks(self, key: Key) -> bool:
+        """Whether the resource is shown, and no such object of it. For the loop, like `revision_of`."""
+        mirror = self._mirrors.get(key.resource)
+        return mirror is not None and not mirror.revision_of(key)
 
     def metadata_of(self, key: Key) -> Meta | None:
         """Of an object that is shown. For the record: no part of what a Decider reads."""

@@ -26,7 +26,7 @@ DEFAULT_RENEW_SECONDS = 10.0
 #: bound: plane | a node's lease | `fairlead agent` refuses
 LEASE_SECONDS_MAX = 3600
 
-_EPILOG = """examples:
+EPILOG = """examples:
   fairlead token create --role node --name node-1 -o node-1.token         where the server's data is
   fairlead agent --server https://10.0.0.5:7443 --ca-file ca.crt --token-file node-1.token --name node-1 --zone a
 
@@ -42,7 +42,6 @@ and starts none twice.
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = _EPILOG
     parser.add_argument(
         "--server", metavar="URL", help="where the API server is, such as https://10.0.0.5:7443"
     )

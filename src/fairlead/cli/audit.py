@@ -31,7 +31,7 @@ _PAST = "fairlead.dev/past"  # as `api/admission/fights.py` marks what people wr
 _HEADER = ("TIME", "USER", "VERB", "NAMESPACE", "OBJECT", "CODE", "REVISION", "DETAIL")
 _CHANGED_SHOWN = 4
 
-_EPILOG = """examples:
+EPILOG = """examples:
   fairlead audit                               the last 100 records
   fairlead audit --object pod/web -n default   everything done to one pod
   fairlead audit --user system:node:node-1 --since 10m
@@ -65,7 +65,6 @@ class AuditFilter(NamedTuple):
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = _EPILOG
     parser.add_argument(
         "--user", metavar="U", default="", help="only what this user did, or another as this user"
     )

@@ -10,7 +10,7 @@ from pathlib import Path
 from fairlead.cli import options as shared
 from fairlead.cli.output import print_json
 
-_EPILOG = """examples:
+EPILOG = """examples:
   fairlead backup monday.fairlead
   fairlead backup --data-dir /var/lib/fairlead /backups/$(date +%F).fairlead
   fairlead restore monday.fairlead --data-dir fairlead-restored
@@ -21,7 +21,6 @@ data directory, and readable by you only. It is checked completely before it get
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = _EPILOG
     parser.add_argument("file", type=Path, metavar="FILE", help="where to write it; must not exist")
     shared.data_dir(parser)
     shared.add_output(parser, "text", "json")

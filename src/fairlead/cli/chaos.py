@@ -21,7 +21,7 @@ from fairlead.core.times import SECOND, parse_duration, parse_time
 PATH = "/apis/fairlead.dev/v1/chaosexperiments"
 _LOOK_SECONDS = 1.0
 _AFTER_SECONDS = 5.0  # what the last faults led to is part of it
-_EPILOG = r"""examples:
+EPILOG = r"""examples:
   fairlead chaos run --fault reply_lost=30 --controller replicaset --for 1m --reason "are creates repeated?" \
     -o lost.incident
   fairlead chaos run --fault watch_lag=50 --resource pods --for 30s --reason "stale pods" -o stale.incident
@@ -39,7 +39,6 @@ Json = dict[str, Any]
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = _EPILOG
     actions = parser.add_subparsers(metavar="ACTION", required=True)
     run = actions.add_parser(
         "run", help="inject faults, wait for the end, and capture it", allow_abbrev=False
@@ -115,12 +114,21 @@ def _faults(experiment: Json) -> str:
 
 
 def _body(options: argparse.Namespace) -> Json:
+    from fairlead.model.kinds.chaosexperiment import CALL_FAULTS, WATCH_FAULTS
+
     faults: list[Json] = []
     for text in options.fault:
         name, _, percent = text.partition("=")
         if not percent.isdecimal():
             raise UsageError(f"--fault {text!r} says no percent: write it as reply_lost=30")
         faults.append({"name": name, "percent": int(percent)})
+        if name in CALL_FAULTS and not options.controller:
+            raise UsageError(
+                f"--fault {text} strikes requests of controllers: name them, as in --controller replicaset;"
+                " `fairlead queues` lists them"
+            )
+        if name in WATCH_FAULTS and not options.resource:
+            raise UsageError(f"--fault {text} strikes watches: name of what, as in --resource pods")
     try:
         seconds = int(parse_duration(options.lasts) / SECOND)
     except ValueError as error:
@@ -175,14 +183,14 @@ def _wait(client: ApiClient, name: str, ends: float) -> Json | None:
 
 def _capture(client: ApiClient, since: float, file: Path) -> None:
     from fairlead.cli.incident_origin import ServerOrigin
-    from fairlead.cli.sim_artifacts import write_file
-    from fairlead.replay.artifact import write_artifact
-    from fairlead.replay.capture import capture, start_before
+    from fairlead.cli.sim_artifacts import write_incident
+    from fairlead.replay.capture import capture, closed_from, start_before
 
     origin = ServerOrigin(client)
     found = capture(origin, start_before(origin, since - 1.0), time.time())
-    write_file(file, write_artifact(found))
+    write_incident(file, found)
     print(f"wrote {file}: {len(found.changes)} changes, {len(found.lines)} lines")
+    print(closed_from(found))
     hint(f"fairlead replay {file} --closed")
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 DAMAGED = 1  # the exit code
 
-_EPILOG = """examples:
+EPILOG = """examples:
   fairlead check
   fairlead check /var/lib/fairlead
   fairlead check --backup monday.fairlead     also what that backup has of each damaged object
@@ -29,7 +29,6 @@ damaged.
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = _EPILOG
     parser.add_argument(
         "directory",
         type=Path,

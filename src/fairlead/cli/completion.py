@@ -9,7 +9,7 @@ import argparse
 from collections.abc import Iterator
 from typing import NamedTuple
 
-_EPILOG = """examples:
+EPILOG = """examples:
   fairlead completion bash > ~/.local/share/bash-completion/completions/fairlead
   fairlead completion zsh >> ~/.zshrc           after `compinit`
   fairlead completion fish > ~/.config/fish/completions/fairlead.fish
@@ -27,7 +27,6 @@ class Command(NamedTuple):
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = _EPILOG
     parser.add_argument("shell", choices=("bash", "zsh", "fish"), metavar="SHELL", help="bash, zsh or fish")
     parser.set_defaults(run=run)
 

@@ -17,7 +17,7 @@ from fairlead.runtime.tracing.settings import trace_settings
 
 DEFAULT_DATA_DIR = Path("fairlead-control")
 
-_EPILOG = """examples:
+EPILOG = """examples:
   fairlead up --without-controllers                                      an API alone
   fairlead control --kubeconfig fairlead-data/kubeconfig                 its scheduler and controllers, elsewhere
 
@@ -32,7 +32,6 @@ guarantees are weaker; docs/guides/beside-kubernetes.md says which.
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = _EPILOG
     shared.add_kubeconfig(parser)
     parser.add_argument(
         "--only",

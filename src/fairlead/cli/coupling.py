@@ -23,7 +23,7 @@ _LOOP = ("LOOP", "WRITERS", "OBJECT", "FIELDS", "TURNS", "SINCE")
 _PROOF = ("TIME", "WRITER", "FIELD", "VALUE", "DECISION")
 _FIELDS_SHOWN, _NAMES_SHOWN = 3, 4
 
-_EPILOG = """examples:
+EPILOG = """examples:
   fairlead coupling scheduler               who writes what the scheduler decides on
   fairlead coupling replicaset --observed   only what was seen on this plane
   fairlead coupling                         all controllers
@@ -44,7 +44,6 @@ that come to nothing again and again, and write loops of one controller. DECISIO
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = _EPILOG
     parser.add_argument(
         "controller", nargs="?", default="", metavar="CONTROLLER", help="default: all of them"
     )

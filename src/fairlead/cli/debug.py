@@ -15,7 +15,7 @@ from fairlead.core.errors import ApiError
 
 PATH = "/fairlead/v1/debug"
 _BOOKS = "/apis/fairlead.dev/v1/runbooks"
-_EPILOG = """examples:
+EPILOG = """examples:
   fairlead debug deployment/risk-api
   fairlead debug pod/risk-api-7f2-x4k9z -n prod
   fairlead debug deployment/risk-api -o json | jq .verdict
@@ -26,7 +26,6 @@ The verdict is the same decision, run again on the newest of everything: a durab
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = _EPILOG
     parser.add_argument("object", metavar="KIND/NAME", help="a workload or a pod")
     shared.add_namespace(parser, "namespace (default: the kubeconfig's, or default)")
     shared.add_client_options(parser, run, "text", "json")
@@ -50,8 +49,10 @@ def run(options: argparse.Namespace) -> int:
 def lines_of(answer: dict[str, Any]) -> list[tuple[str, str]]:
     """The view, line by line."""
     ready = answer["ready"]
+    wants_none = not any(ready.values())
+    stands = "wants no pods now" if wants_none else f"{ready['ready']} of {ready['desired']} are ready"
     told = [
-        ("workload", f"{short(answer['workload'])}, {ready['ready']} of {ready['desired']} are ready"),
+        ("workload", f"{short(answer['workload'])}, {stands}"),
         ("generation", str(answer["generation"])),
         ("observed by", ", ".join(f"{who} {at}" for who, at in answer["observed"].items()) or "nobody yet"),
     ]

@@ -23,7 +23,7 @@ _PAGE = 1000
 _LIMIT_MAX = 100_000
 _HEADER = ("TIME", "ID", "CONTROLLER", "OBJECT", "VERDICT", "EFFECTS", "DETAIL")
 
-_EPILOG = """examples:
+EPILOG = """examples:
   fairlead decisions                                     the last 50
   fairlead decisions --controller deployment --limit 10
   fairlead decisions --object deploy/web -n default      by whomever it was touched; found at once, by an index
@@ -35,7 +35,6 @@ _EPILOG = """examples:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = _EPILOG
     parser.add_argument(
         "id", nargs="?", default="", metavar="ID", help="the decision of that id, and what became of it"
     )

@@ -31,7 +31,7 @@ ASK_AGAIN_SECONDS = 2.0
 #: bound: plane | beyond its grace it waits for a deleted pod | told as left
 FORCED_SECONDS = 10.0
 _MIRROR = "kubernetes.io/config.mirror"
-_EPILOG = """examples:
+EPILOG = """examples:
   fairlead drain node-1 --reason "new disks"                    10 minutes, then it says what is left
   fairlead drain node-1 --reason "new disks" --deadline 1h
   fairlead drain node-1 --reason fire --deadline 30s --force-at-deadline yes
@@ -54,7 +54,6 @@ class Sorted(NamedTuple):
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = _EPILOG
     parser.add_argument("node", metavar="NODE", help="its name, or node/NAME")
     parser.add_argument(
         "--reason", metavar="TEXT", required=True, help="why; kept on the Node until it is uncordoned"

@@ -21,7 +21,7 @@ from fairlead.core.errors import UsageError
 from fairlead.core.times import human_duration
 
 PATH = "/fairlead/v1/explain"
-_EPILOG = """examples:
+EPILOG = """examples:
   fairlead explain pod/web-0                the latest attempt: waterfall, reasons, best nodes, ways out
   fairlead explain deployment/web           what its pods wait for, also those that are not there; then one of them
   fairlead explain pod/web-0 -n shop --all  every attempt that the log keeps
@@ -39,7 +39,6 @@ says whether it would on the newest state as well (durable shortage), or only on
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = _EPILOG
     parser.add_argument(
         "pod",
         metavar="KIND/NAME",
@@ -154,7 +153,7 @@ def _print_attempts(attempts: list[dict[str, Any]]) -> None:
                 attempts_told(each),
                 each["cause"],
                 f"{each['waited']:.3f}s",
-                "@".join(map(str, each["policy"])),
+                "@".join(map(str, each.get("policy", ()))),
                 each["outcome"],
             )
             for each in attempts
@@ -174,10 +173,11 @@ def _print_one(answer: dict[str, Any]) -> None:
     record = answer["attempt"]
     if record is None:
         return
+    policy = "@".join(map(str, record.get("policy", ()))) or "unknown"
     print(
         f"tried: {record['time']}, attempt {attempts_told(record)} (--attempt {answer['number']}),"
         f" because of {record['cause']},"
-        f" after {record['waited']:.3f}s in the queue; policy {'@'.join(map(str, record['policy']))}"
+        f" after {record['waited']:.3f}s in the queue; policy {policy}"
     )
     print(f"read: {', '.join(map(_read, answer['reads']))}")
     print(f"run again: {_again(answer['again'])}")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from fairlead.sim.preview.difference import Act, PreviewDifference
 
 _ACTS_SHOWN = 30
-_EPILOG = """examples:
+EPILOG = """examples:
   fairlead forecast -f edit.yaml                  an edit, as far as the file has fields, or a new object
   fairlead forecast --delete pod/web-0 -n shop    whether somebody makes it again, and when
   fairlead forecast --drain zone/eu-west-a        where its pods would go, and what would wait
@@ -37,7 +37,6 @@ is ready now; containers of Jobs go on running. Nodes that are not ready stay so
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = _EPILOG
     parser.add_argument(
         "-f", "--filename", metavar="FILE", action="append", default=[],
         help="objects to create, or fields to change of those that exist; - is standard input",

@@ -22,7 +22,7 @@ from fairlead.model.freeze_times import next_window, window_at
 PATH = "/apis/fairlead.dev/v1/changefreezes"
 _SHORT = re.compile(r"(\d{4}-\d{2}-\d{2})(?:[Tt ](\d{2}:\d{2}(?::\d{2})?))?([Zz]|[+-]\d{2}:\d{2})?")
 _HEADER = ("NAME", "IN FORCE", "FROM", "UNTIL", "NEXT", "NAMESPACES", "FORBIDS", "REASON")
-_EPILOG = """examples:
+EPILOG = """examples:
   fairlead freezes                                    now
   fairlead freezes --at 2026-12-24T18:00Z -n shop     may I roll out in shop on Christmas Eve?
   fairlead freezes --at +48h
@@ -32,7 +32,6 @@ Exit code 1 if a freeze is in force at that time, so that a script can ask befor
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = _EPILOG
     parser.add_argument(
         "--at",
         metavar="WHEN",

@@ -21,7 +21,7 @@ from fairlead.core.times import microtime
 
 REVISION = "/fairlead/v1/revision"
 _PAGE = 500
-_EPILOG = """examples:
+EPILOG = """examples:
   fairlead get pods                     pods of the default namespace
   fairlead get deploy -A -o wide        deployments of all namespaces, all columns
   fairlead get pod web -o yaml          one object
@@ -33,7 +33,6 @@ _EPILOG = """examples:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = _EPILOG
     parser.add_argument(
         "kind", metavar="KIND", help="resource, kind or short name: pods, Pod, po, deployments.apps"
     )

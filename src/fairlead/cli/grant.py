@@ -18,7 +18,7 @@ from fairlead.core.errors import NotFound, UsageError
 PATH = "/apis/fairlead.dev/v1/accessgrants"
 _REVIEWS = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
 
-_EPILOG = """examples:
+EPILOG = """examples:
   fairlead grant request --role edit -n shop --for 30m --reason "checkout is down"
   fairlead grant request --role edit --object deployments.apps/shop/web --for 30m --reason "stuck rollout"
   fairlead grant request --role edit -n shop --for 30m --reason "no approver awake" --self-approve
@@ -34,7 +34,6 @@ audit log.
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = _EPILOG
     actions = parser.add_subparsers(metavar="ACTION", title="actions", required=True, dest="action")
     ask = actions.add_parser(
         "request", help="ask for a role, somewhere and for some time", allow_abbrev=False

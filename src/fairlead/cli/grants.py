@@ -13,7 +13,7 @@ from fairlead.cli.grant import PATH
 from fairlead.cli.output import hint, print_json, print_table
 from fairlead.model.kinds.accessgrant import KIND, phase_of
 
-_EPILOG = """examples:
+EPILOG = """examples:
   fairlead grants                 those that wait for approval, hold, or wait for their review
   fairlead grants --all           also those that were denied, or whose review is closed
 
@@ -23,7 +23,6 @@ _HEADER = ("NAME", "SUBJECT", "ROLE", "WHERE", "PHASE", "UNTIL", "BY", "WRITES",
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = _EPILOG
     parser.add_argument("--all", action="store_true", help="also those that nothing is to be done about")
     shared.add_client_options(parser, run, "table", "json")
 

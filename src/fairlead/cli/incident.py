@@ -11,7 +11,7 @@ from fairlead.cli import options as shared
 from fairlead.cli.incident_report import configure_report
 from fairlead.cli.output import print_json
 
-_EPILOG = """examples:
+EPILOG = """examples:
   fairlead incident capture --since 15m -o friday.incident
   fairlead incident capture --since 15m --closed -o friday.incident    also for `fairlead replay --closed`
   fairlead incident capture --since "yesterday 14:00" -n shop -o shop.incident
@@ -26,7 +26,6 @@ with --redact other values as well; which of them are equal can still be told.
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = _EPILOG
     actions = parser.add_subparsers(metavar="ACTION", required=True)
     configure_report(actions)
     capture = actions.add_parser("capture", help="write an incident to a file", allow_abbrev=False)
@@ -39,7 +38,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     capture.add_argument(
         "--closed",
         action="store_true",
-        help="from the start of the plane on, if that is further back: what `fairlead replay --closed` begins with",
+        help="from the start of the plane on, if that is further back and kept: `fairlead replay --closed` is exact"
+        " from there",
     )
     capture.add_argument(
         "--redact",
@@ -64,10 +64,9 @@ def _capture(options: argparse.Namespace) -> int:
     from fairlead.cli.client import connect
     from fairlead.cli.incident_origin import ServerOrigin
     from fairlead.cli.moments import parse_moment
-    from fairlead.cli.sim_artifacts import write_file
+    from fairlead.cli.sim_artifacts import write_incident
     from fairlead.control.instructions import DECISIONS, TURNS
-    from fairlead.replay.artifact import write_artifact
-    from fairlead.replay.capture import AUDIT, capture, start_before
+    from fairlead.replay.capture import AUDIT, capture, closed_from, start_before
 
     now = time.time()
     since = parse_moment("--since", options.since, now)
@@ -82,8 +81,7 @@ def _capture(options: argparse.Namespace) -> int:
             server = ServerOrigin(client, options.redact)
             since = start_before(server, since) if options.closed else since
             found = capture(server, since, now, options.namespace or "")
-    data = write_artifact(found)
-    write_file(options.output, data)
+    size = write_incident(options.output, found)
     counts = {
         stream: sum(line.stream == stream for line in found.lines) for stream in (DECISIONS, TURNS, AUDIT)
     }
@@ -91,12 +89,13 @@ def _capture(options: argparse.Namespace) -> int:
         print_json(
             {
                 "file": str(options.output),
-                "bytes": len(data),
+                "bytes": size,
                 "since": found.head.since,
                 "until": found.head.until,
                 "objects": len(found.objects),
                 "changes": len(found.changes),
                 "lines": counts,
+                "closed": closed_from(found),
             }
         )
     else:
@@ -104,4 +103,5 @@ def _capture(options: argparse.Namespace) -> int:
             f"wrote {options.output}: {len(found.objects)} objects, {len(found.changes)} changes,"
             f" {counts[DECISIONS]} lines of decisions, {counts[TURNS]} of turns, {counts[AUDIT]} of the audit log"
         )
+        print(closed_from(found))
     return 0

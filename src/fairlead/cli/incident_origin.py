@@ -32,7 +32,6 @@ CAPTURE_BYTES_MAX = 1024**3
 class _Record(msgspec.Struct):
     time: str = ""
     term: str = ""
-    controller: str = ""
 
 
 class _Item(msgspec.Struct):
@@ -80,19 +79,23 @@ class ServerOrigin:
         path, name = _PATHS[stream]
         query = {"stream": name} if name else {}
         after = self._last_before(path, query, since)
-        opened: LogLine | None = None
         while items := _log(self._ask(path, query | {"after": str(after), "limit": str(_PAGE)})).items:
             for item in items:
                 after = item.sequence
-                record = _record(item.record)
-                line = LogLine(item.sequence, bytes(item.record))
-                if parse_time(record.time) >= since:
-                    if opened is not None:
-                        yield opened
-                        opened = None
-                    yield line
-                elif record.term:
-                    opened = line
+                if parse_time(_record(item.record).time) >= since:
+                    yield LogLine(item.sequence, bytes(item.record))
+
+    def opening(self, term: str) -> LogLine | None:
+        path, _ = _PATHS[DECISIONS]
+        found = _log(self._ask(path, {"id": term})).items
+        return next(
+            (
+                LogLine(each.sequence, bytes(each.record))
+                for each in found
+                if _record(each.record).term == term
+            ),
+            None,
+        )
 
     def _last_before(self, path: str, query: dict[str, str], since: float) -> int:
         """A sequence after which all lines since then are: lines are in the order of time. Halves the range with each

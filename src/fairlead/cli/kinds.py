@@ -8,7 +8,7 @@ from fairlead.api.definitions import definitions
 from fairlead.cli.output import print_json
 from fairlead.model.files import load_tables
 
-_EPILOG = """examples:
+EPILOG = """examples:
   fairlead kinds | kubectl apply --server-side -f -    install them, or bring them up to date
   fairlead kinds | kubectl delete -f -                 remove them, and all objects of these kinds
 
@@ -17,7 +17,6 @@ A Fairlead server has these kinds by itself. Beside Kubernetes, start `fairlead 
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = _EPILOG
     parser.set_defaults(run=run)
 
 

@@ -1,8 +1,8 @@
 """The `fairlead` command: finds the verb, imports its file only, runs it, turns errors into one sentence.
 
-A verb's file has `configure(parser)`, which sets the default `run`: a function of the options that returns
-the exit code. Nothing here imports a server, a TLS library or a parser of YAML: `fairlead --help` must
-answer at once. Exit codes are those of `core/errors.py`; docs/reference/cli.md lists them.
+A verb's file has `EPILOG`, its examples, and `configure(parser)`, which sets the default `run`: a function of the
+options that returns the exit code. Nothing here imports a server, a TLS library or a parser of YAML: `fairlead --help`
+must answer at once. Exit codes are those of `core/errors.py`; docs/reference/cli.md lists them.
 """
 
 from __future__ import annotations
@@ -26,109 +26,63 @@ class Verb(NamedTuple):
     summary: str
 
 
-VERBS = (
-    Verb("up", "fairlead.cli.up", "run a whole plane on this machine and say how to use it"),
-    Verb("serve", "fairlead.cli.serve", "run a server, quietly, under a service manager"),
-    Verb("agent", "fairlead.cli.agent", "run a node, whose pods are processes of this machine"),
-    Verb(
-        "control", "fairlead.cli.control", "run the scheduler and controllers beside an API server elsewhere"
-    ),
-    Verb("kinds", "fairlead.cli.kinds", "print the kinds of fairlead.dev, to install them in a Kubernetes"),
-    Verb(
-        "status", "fairlead.cli.status", "show whether a plane runs on a data directory, and how it is doing"
-    ),
-    Verb("stop", "fairlead.cli.stop", "end the plane of a data directory properly, and wait for it"),
-    Verb("get", "fairlead.cli.get", "show objects, now or as they were at an older revision"),
-    Verb("audit", "fairlead.cli.audit", "show who changed what, and which fields"),
-    Verb("decisions", "fairlead.cli.decisions", "show what the controllers decided, and on which revisions"),
-    Verb("timeline", "fairlead.cli.timeline", "show what happened to an object, who did it and why"),
-    Verb("debug", "fairlead.cli.debug", "show who stands where about a workload, and what stops it"),
-    Verb("explain", "fairlead.cli.explain", "show why a pod is where it is, or why it is nowhere"),
-    Verb("why-not", "fairlead.cli.why_not", "show what each filter says of one pod on one node"),
-    Verb("plan", "fairlead.cli.plan", "show where a manifest's pods would go and whom they would evict"),
-    Verb(
-        "forecast",
-        "fairlead.cli.forecast",
-        "show what a change would lead to, and which controllers it would fight",
-    ),
-    Verb(
-        "coupling",
-        "fairlead.cli.coupling",
-        "show who can change what a controller decides on without calling it",
-    ),
-    Verb(
-        "progress", "fairlead.cli.progress", "show how far a workload's pods have come and what holds them up"
-    ),
-    Verb(
-        "drain",
-        "fairlead.cli.drain",
-        "take a node out of use for a reason, and its pods away within their budgets",
-    ),
-    Verb(
-        "repair",
-        "fairlead.cli.repair",
-        "show what is left over, what is done about it, and what only people can",
-    ),
-    Verb(
-        "override",
-        "fairlead.cli.override",
-        "pause, avoid, drain and the like for a while, and say why; approve, end, report",
-    ),
-    Verb(
-        "overrides", "fairlead.cli.overrides", "show what people have laid down for a while, and until when"
-    ),
-    Verb(
-        "chaos",
-        "fairlead.cli.chaos",
-        "inject faults into a plane of one's own for a while, and keep what happened",
-    ),
-    Verb("grant", "fairlead.cli.grant", "ask for, approve and review rights that end by themselves"),
-    Verb("grants", "fairlead.cli.grants", "show which grants wait, hold, or are to be reviewed"),
-    Verb("freezes", "fairlead.cli.freezes", "show which freezes forbid what, now or at a time to come"),
-    Verb(
-        "runbook",
-        "fairlead.cli.runbook",
-        "list, read, try and run runbooks, and answer or abort their runs",
-    ),
-    Verb("queues", "fairlead.cli.queues", "show what each controller has before it"),
-    Verb("token", "fairlead.cli.token", "create, list and revoke credentials"),
-    Verb("backup", "fairlead.cli.backup", "copy a data directory into one file, also while the server runs"),
-    Verb("restore", "fairlead.cli.restore", "make a data directory from a backup"),
-    Verb(
-        "check",
-        "fairlead.cli.check",
-        "read all of a data directory, and say what is damaged and what a backup has of it",
-    ),
-    Verb("incident", "fairlead.cli.incident", "keep what was decided, and on what, in a file"),
-    Verb("replay", "fairlead.cli.replay", "run every decision of an incident again, and say which differ"),
-    Verb(
-        "sim",
-        "fairlead.cli.sim",
-        "run the plane in virtual time, with faults, and check what must always hold",
-    ),
-    Verb("completion", "fairlead.cli.completion", "print a script with which a shell completes this command"),
-    Verb("version", "fairlead.cli.version", "show the version"),
-)
-# In the help; every verb is in one of them.
-GROUPS = {
-    "run": ("up", "serve", "agent", "control", "kinds", "status", "stop"),
-    "look": ("get", "audit", "decisions", "queues", "progress"),
-    "explain": (
-        "timeline",
-        "debug",
-        "explain",
-        "why-not",
-        "plan",
-        "forecast",
-        "coupling",
-        "incident",
-        "replay",
-        "chaos",
-    ),
-    "intervene": ("override", "overrides", "runbook", "drain", "repair", "grant", "grants", "freezes"),
-    "keep": ("token", "backup", "restore", "check"),
-    "other": ("sim", "completion", "version"),
+# In the order of the help. A verb is in the file of its name.
+_VERBS = {
+    "run": {
+        "up": "run a whole plane on this machine and say how to use it",
+        "serve": "run a server, quietly, under a service manager",
+        "agent": "run a node, whose pods are processes of this machine",
+        "control": "run the scheduler and controllers beside an API server elsewhere",
+        "kinds": "print the kinds of fairlead.dev, to install them in a Kubernetes",
+        "status": "show whether a plane runs on a data directory, and how it is doing",
+        "stop": "end the plane of a data directory properly, and wait for it",
+    },
+    "look": {
+        "get": "show objects, now or as they were at an older revision",
+        "audit": "show who changed what, and which fields",
+        "decisions": "show what the controllers decided, and on which revisions",
+        "queues": "show what each controller has before it",
+        "progress": "show how far a workload's pods have come and what holds them up",
+    },
+    "explain": {
+        "timeline": "show what happened to an object, who did it and why",
+        "debug": "show who stands where about a workload, and what stops it",
+        "explain": "show why a pod is where it is, or why it is nowhere",
+        "why-not": "show what each filter says of one pod on one node",
+        "plan": "show where a manifest's pods would go and whom they would evict",
+        "forecast": "show what a change would lead to, and which controllers it would fight",
+        "coupling": "show who can change what a controller decides on without calling it",
+        "incident": "keep what was decided, and on what, in a file",
+        "replay": "run every decision of an incident again, and say which differ",
+        "chaos": "inject faults into a plane of one's own for a while, and keep what happened",
+    },
+    "intervene": {
+        "override": "pause, avoid, drain and the like for a while, and say why; approve, end, report",
+        "overrides": "show what people have laid down for a while, and until when",
+        "runbook": "list, read, try and run runbooks, and answer or abort their runs",
+        "drain": "take a node out of use for a reason, and its pods away within their budgets",
+        "repair": "show what is left over, what is done about it, and what only people can",
+        "grant": "ask for, approve and review rights that end by themselves",
+        "grants": "show which grants wait, hold, or are to be reviewed",
+        "freezes": "show which freezes forbid what, now or at a time to come",
+    },
+    "keep": {
+        "token": "create, list and revoke credentials",
+        "backup": "copy a data directory into one file, also while the server runs",
+        "restore": "make a data directory from a backup",
+        "check": "read all of a data directory, and say what is damaged and what a backup has of it",
+    },
+    "other": {
+        "sim": "run the plane in virtual time, with faults, and check what must always hold",
+        "completion": "print a script with which a shell completes this command",
+        "version": "show the version",
+    },
 }
+VERBS = tuple(
+    Verb(name, f"fairlead.cli.{name.replace('-', '_')}", summary)
+    for verbs in _VERBS.values()
+    for name, summary in verbs.items()
+)
 
 _DESCRIPTION = "A scheduler control plane that explains, can be intervened in, and replays."
 _EPILOG = """examples:
@@ -169,16 +123,17 @@ def build_parser(chosen: str | None) -> argparse.ArgumentParser:
             allow_abbrev=False,
         )
         if verb.name == chosen:
-            importlib.import_module(verb.module).configure(sub)
+            module = importlib.import_module(verb.module)
+            sub.epilog = module.EPILOG
+            module.configure(sub)
     return parser
 
 
 def _grouped() -> str:
-    summaries = {verb.name: verb.summary for verb in VERBS}
-    width = max(map(len, summaries))
+    width = max(len(verb.name) for verb in VERBS)
     lines = []
-    for title, names in GROUPS.items():
-        lines += [f"{title}:", *(f"  {name:<{width}}  {summaries[name]}" for name in names)]
+    for title, verbs in _VERBS.items():
+        lines += [f"{title}:", *(f"  {name:<{width}}  {summary}" for name, summary in verbs.items())]
     return "\n".join(lines)
 
 

@@ -32,8 +32,9 @@ PAUSES = {
 #: bound: plane | `fairlead override` waits for controllers to take note for | it says who has not
 OBSERVED_SECONDS = 3.0
 _POLL_SECONDS = 0.05
+_NOT_YET = "no plane has answered yet; `fairlead overrides` tells when one does"
 
-_EPILOG = """examples:
+EPILOG = """examples:
   fairlead override pause autoscaler deployment/risk-api --for 30m --reason "scheduler lags"
   fairlead override avoid deployment/risk-api zone/eu-west-a --reason "stale capacity"
   fairlead override capacity deployment/risk-api recovery --replicas 2 --reason "below target"
@@ -51,7 +52,6 @@ overrides in kube-system.
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = _EPILOG
     actions = parser.add_subparsers(metavar="ACTION", title="actions", required=True, dest="action")
     pause = _making(actions, "pause", "stop autoscaling, growth, a rollout or repair of a target for a while")
     pause.add_argument("what", choices=tuple(PAUSES), help="what is to stop")
@@ -312,7 +312,7 @@ def _tell(made: Json, options: argparse.Namespace) -> int:
     if observed.get("status") == "True":
         print(f"  observed {observed['message']}")
     elif not spec.get("approval"):
-        hint(f"not every controller has taken note: {observed.get('message') or 'no plane answers'}")
+        hint(f"not every controller has taken note: {observed.get('message') or _NOT_YET}")
     print(f"  end it: fairlead override end {meta['name']} -n {meta['namespace']}")
     return 0
 
@@ -375,16 +375,19 @@ def _wait_approved(client: ApiClient, made: Json) -> Json:
 
 
 def _end(options: argparse.Namespace) -> int:
+    from fairlead.cli.override_beside import still_holding
+
     with closing(connect(options.kubeconfig)) as client:
         found = find(client, options)
         meta = found["metadata"]
         client.delete(path_of(meta["namespace"], meta["name"]))
+        beside = still_holding(client.get(path_of(meta["namespace"]))["items"], found, time.time())
     if options.output == "json":
         print_json(found)
         return 0
     print(f"scheduleroverride/{meta['name']} ended")
     for each in (found.get("status") or {}).get("undoPlan") or ():
-        print(f"  {each}")
+        print(f"  {each}{f', once {beside} has ended as well' if beside else ''}")
     print(f"  what it left: fairlead override report {meta['name']} -n {meta['namespace']}")
     return 0
 

@@ -24,6 +24,7 @@ from fairlead.model.views import OVERRIDES
 Json = dict[str, Any]
 _READS = ("get", "list", "watch")
 _DRAIN = "override-drain"
+_CONTROLLER = "system:fairlead:"  # before the name of a controller, as whom it writes
 _MACHINE = "system:"  # what the names of all begin with that are no people
 _PAST = "fairlead.dev/past"  # as `api/admission/fights.py` marks what people wrote past a controller
 
@@ -64,7 +65,9 @@ class Deeds:
         self._mark = re.compile(
             rf"(?<![\w./-]){re.escape(meta['namespace'] + '/' + meta['name'])}(?![\w/-]|\.\w)"
         )
-        self._records = [each for each in records if self._is_meanwhile(each)]
+        known = list(records)
+        self._kept = {each["id"] for each in known if "id" in each}
+        self._records = [each for each in known if self._is_meanwhile(each)]
         self._because = {each["id"]: each for each in self._records if "id" in each and self._names(each)}
         self._there = {
             each["id"] for each in self._records if each.get("node") in place.nodes and "id" in each
@@ -125,6 +128,21 @@ class Deeds:
             pending=_once(self._pending()),
             held=_once(self._held()),
         )
+
+    def unexplained(self) -> list[Json]:
+        """Writes that may have been made because of it: of controllers which it concerns, by decisions that are not
+        kept any more, or never were, as on a full disk."""
+        heeding = (self._override.get("status") or {}).get("affectedControllers") or ()
+        users = {f"{_CONTROLLER}{each}" for each in heeding}
+        return [
+            _row(each)
+            for each in self._lines
+            if each.get("user") in users
+            and each.get("decision")
+            and each["decision"] not in self._kept
+            and is_taken(each)
+            and (each.get("object") or {}).get("subresource") != "status"
+        ]
 
     def _is_meanwhile(self, line: Json) -> bool:
         return bool(self._begun <= line.get("time", "")[:19] + "Z" <= self._ended)

@@ -53,6 +53,7 @@ def _tell(
     lines = lines or []
     deeds = Deeds(override, ended, lines, records or (), place_of(client, override, lines))
     writes, cost, edits = deeds.writes(), deeds.cost().as_json(override), deeds.edits()
+    unexplained = deeds.unexplained() if records is not None else []
     score = score_of(client, override, lines, ended)
     status = override.get("status") or {}
     left = left_of(client, override) if removal else status.get("residue") or []
@@ -60,6 +61,7 @@ def _tell(
         "override": override,
         "writes": writes[:WRITES_SHOWN_MAX],
         "cost": cost,
+        "unexplained": unexplained[:WRITES_SHOWN_MAX],
         "edits": edits[:WRITES_SHOWN_MAX],
         "residue": left,
         "score": score,
@@ -95,7 +97,8 @@ def _tell(
         print(f"  residue   {residue.get('message') or 'looked for when it ends'}")
     for each in left:
         print(f"    {each}")
-    _print_cost(cost, is_read and records is not None)
+    _print_cost(cost, is_read and records is not None and not unexplained)
+    print_unexplained(unexplained)
     print_score(override, score)
     print_edits(edits)
     print()
@@ -139,6 +142,17 @@ def print_edits(edits: list[Json]) -> None:
         for each in edits[:WRITES_SHOWN_MAX]
     ]
     print_table(("TIME", "USER", "VERB", "OBJECT", "OVERRIDE", "HELD", "PAST"), rows)
+
+
+def print_unexplained(writes: list[Json]) -> None:
+    """What may have been done because of it, and no record says so; nothing if all is explained."""
+    if not writes:
+        return
+    paths = [f"{each['object']} of {each['namespace']} by {each['user']}" for each in writes]
+    more = f" and {len(paths) - _COST_SHOWN_MAX} more" if len(paths) > _COST_SHOWN_MAX else ""
+    many = "s" * (len(paths) != 1)
+    told = f"write{many} while it held, by decisions that are not kept, may be of it"
+    print(f"  unsure    {len(paths)} {told}: {', '.join(paths[:_COST_SHOWN_MAX])}{more}")
 
 
 def _print_cost(cost: Json, is_known: bool) -> None:

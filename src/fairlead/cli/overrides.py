@@ -16,7 +16,7 @@ from fairlead.core.times import human_duration, parse_time
 
 Json = dict[str, Any]
 _HEADER = ("NAMESPACE", "NAME", "TARGET", "CHANGES", "STATE", "OWNER", "ENDS IN", "REASON")
-_EPILOG = """examples:
+EPILOG = """examples:
   fairlead overrides                     what is active, in all namespaces
   fairlead overrides --ended             with those that have ended, and what they left
   fairlead overrides -n shop -o json
@@ -26,7 +26,6 @@ _EPILOG = """examples:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = _EPILOG
     parser.add_argument("--ended", action="store_true", help="also those that have ended")
     parser.add_argument(
         "--object",

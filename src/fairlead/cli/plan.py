@@ -19,7 +19,7 @@ from fairlead.explain.manifests import Expanded, expand
 
 PATH = "/fairlead/v1/plan"
 _DRY = {"dryRun": "All"}
-_EPILOG = """examples:
+EPILOG = """examples:
   fairlead plan -f web.yaml                 where each pod would go now
   fairlead plan -f shop/ -f extra.yaml      all manifests of a directory, and one more, together
   fairlead plan -f web.yaml -o json | jq '.items[] | select(.evicts != [])'
@@ -33,7 +33,6 @@ scheduler, are shown, and count neither as fitting nor as not.
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = _EPILOG
     parser.add_argument(
         "-f",
         "--filename",

@@ -12,24 +12,30 @@ import time
 from contextlib import closing
 from typing import Any
 
+import msgspec
+
 from fairlead.cli import options as shared
-from fairlead.cli.client import connect
+from fairlead.cli.client import ApiClient, connect
 from fairlead.cli.objects import NamedObject
 from fairlead.cli.output import align, cell, colours, print_json
+from fairlead.cli.progress_places import lines_by_place, places_of
 from fairlead.cli.workloads import WorkloadSight, find, held_up, is_done, observe, read_progress
 from fairlead.core.times import human_duration, parse_time
+from fairlead.ledger.override import PLACE_LABELS
 from fairlead.ledger.progress import standing_of
 from fairlead.model.stages import STAGES
+from fairlead.model.views import Node
 
 #: bound: plane | `fairlead progress` looks every | -
 POLL_SECONDS = 0.5
 #: bound: plane | pods shown by `fairlead progress` | the rest is counted
 PODS_SHOWN_MAX = 30
 _BAR = 24
-_EPILOG = """examples:
+EPILOG = """examples:
   fairlead progress deployment/web            until all of it serves, drawn live on a terminal
   fairlead progress workload/web -n shop      whichever workload has that name
   fairlead progress deploy/web --once         once, as in a pipe
+  fairlead progress deploy/web --by region    and how far in each region; or zone, or pool
   fairlead progress job/nightly -o json | jq .limit
 
 admitted -> queued -> scheduled -> bound -> starting -> ready -> serving; each number counts the pods that have come at
@@ -40,12 +46,12 @@ Json = dict[str, Any]
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = _EPILOG
     parser.add_argument(
         "workload", metavar="KIND/NAME", help="deployment/web, sts/db, job/x, or workload/web"
     )
     shared.add_namespace(parser, "namespace (default: the kubeconfig's, or default)")
     parser.add_argument("--once", action="store_true", help="tell it once, also on a terminal")
+    parser.add_argument("--by", choices=sorted(PLACE_LABELS), help="also how far in each of these")
     shared.add_client_options(parser, run, "table", "json")
 
 
@@ -61,6 +67,8 @@ def run(options: argparse.Namespace) -> int:
         while True:
             seen = observe(client, workload)
             lines = picture(workload, seen, time.time())
+            if options.by:
+                lines += lines_by_place(seen.pods, seen.served, _places(client, options.by), options.by)
             if drawn:
                 sys.stdout.write(f"\033[{drawn}A\033[J")
             print("\n".join(lines), flush=True)
@@ -69,6 +77,11 @@ def run(options: argparse.Namespace) -> int:
             if done or not live:
                 return 0 if done else 1
             time.sleep(POLL_SECONDS)
+
+
+def _places(client: ApiClient, by: str) -> dict[str, str]:
+    found = client.get("/api/v1/nodes").get("items") or ()
+    return places_of((msgspec.convert(each, Node) for each in found), by)
 
 
 def picture(workload: NamedObject, seen: WorkloadSight, now: float) -> list[str]:

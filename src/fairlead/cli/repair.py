@@ -50,7 +50,7 @@ PAGE_MAX = 500
 _METADATA = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
 _HEADER = ("WHAT", "OBJECT", "RULE", "SINCE", "ACT", "DUE")
 _LEFT = ("WHAT", "OBJECT", "RULE", "SINCE", "TRY")
-_EPILOG = """examples:
+EPILOG = """examples:
   fairlead repair                     what is left over, and when the plane removes it; nothing is changed
   fairlead repair --ambiguous         what only people can judge, and what they can do
   fairlead repair -o json
@@ -64,7 +64,6 @@ Json = dict[str, Any]
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = _EPILOG
     parser.add_argument("--ambiguous", action="store_true", help="what is left to people instead")
     shared.add_client_options(parser, run, "table", "json")
 

@@ -9,7 +9,7 @@ from typing import Any
 from fairlead.cli import options as shared
 from fairlead.cli.output import hint, print_json, print_table
 
-_EPILOG = """examples:
+EPILOG = """examples:
   fairlead incident capture --since 15m -o friday.incident
   fairlead replay friday.incident                       every decision again: all equal, or the first that is not
   fairlead replay friday.incident -o json | jq .first_divergence
@@ -27,7 +27,6 @@ _SHOWN = 20
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = _EPILOG
     parser.add_argument(
         "file", type=Path, metavar="FILE", help="an incident, or an artifact of the simulator"
     )

@@ -9,7 +9,7 @@ from pathlib import Path
 from fairlead.cli import options as shared
 from fairlead.cli.output import print_json
 
-_EPILOG = """examples:
+EPILOG = """examples:
   fairlead restore monday.fairlead --data-dir fairlead-restored
   fairlead up --data-dir fairlead-restored
 
@@ -19,7 +19,6 @@ nothing is written. Whoever could sign in when the backup was made can sign in a
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = _EPILOG
     parser.add_argument("file", type=Path, metavar="FILE", help="a file that `fairlead backup` wrote")
     shared.data_dir(parser)
     shared.add_output(parser, "text", "json")

@@ -28,7 +28,7 @@ _SHIPPED = Path("runbooks")
 _ENDED = ("Succeeded", "Failed", "Aborted")
 #: bound: plane | `fairlead runbook run --follow` looks every | -
 POLL_SECONDS = 0.5
-_EPILOG = """examples:
+EPILOG = """examples:
   fairlead runbook install runbooks/                                   those that come with Fairlead
   fairlead runbook list
   fairlead runbook show recover-workload                               the page to read under pressure
@@ -46,7 +46,6 @@ Exit codes of `run --follow`: 0 it succeeded, 1 it failed or was aborted, or nob
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = _EPILOG
     actions = parser.add_subparsers(metavar="ACTION", title="actions", required=True, dest="action")
 
     def add(name: str, text: str, action: Action, *forms: str) -> argparse.ArgumentParser:

@@ -11,10 +11,12 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
+from msgspec import structs
 
 from fairlead.cli.client import ApiClient
 from fairlead.cli.output import cell, print_json, print_yaml
 from fairlead.cli.runbook_page import describe
+from fairlead.cli.runbook_readings import read_now
 from fairlead.core.errors import ApiError, NotFound
 from fairlead.core.problems import Problems
 from fairlead.core.times import parse_time
@@ -27,7 +29,7 @@ from fairlead.model.runbooks.procedure import CheckedCondition, RunbookStep, com
 from fairlead.model.runbooks.sight import VIEWS
 from fairlead.model.selectors import LabelMatcher, from_object
 from fairlead.model.views import Resource, Stored, View
-from fairlead.model.views.runbooks import RunbookRun
+from fairlead.model.views.runbooks import RunbookRun, RunReadings
 from fairlead.reconcile.runbooks import verbs
 from fairlead.reconcile.runbooks.scene import Scene, seen_resources
 from fairlead.reconcile.runbooks.steps import rendered
@@ -137,6 +139,10 @@ class DryRun:
         plurals = {kind.resource: (kind.plural, kind.namespaced) for kind in catalog}
         now = parse_time(run["metadata"]["creationTimestamp"])
         self.scene = Scene(LiveObjects(client, plurals), view, procedure, seen_resources(catalog), now)
+        if procedure.is_measuring:
+            values = read_now(client, procedure, self.scene.places, now)
+            readings = RunReadings(run["metadata"]["creationTimestamp"], values)
+            self.scene.run = structs.replace(view, status=structs.replace(view.status, readings=readings))
         # Nobody has answered yet: what is asked stands in its place.
         for step in procedure.steps:
             for field in step.given.get("fields") or () if step.action == "ask" else ():

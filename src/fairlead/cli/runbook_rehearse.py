@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +18,9 @@ from fairlead.cli.output import cell, hint, print_json, print_table
 from fairlead.core.errors import UsageError
 
 if TYPE_CHECKING:
+    from fairlead.model.runbooks.procedure import Procedure
     from fairlead.sim.preview.change import ProposedChange
-    from fairlead.sim.preview.rehearsal import Rehearsed
+    from fairlead.sim.preview.rehearsal import Rehearsal, Rehearsed
     from fairlead.sim.preview.state import LiveState
 
 Add = Callable[..., argparse.ArgumentParser]
@@ -77,6 +79,8 @@ def rehearse_run(client: ApiClient, options: argparse.Namespace) -> int:
         answers_of(pairs(options.answer, "--answer")),
         _meanwhile(client, state, options.meanwhile, space),
     )
+    if options.state is None:
+        wanted = replace(wanted, readings=_readings(client, wanted, state.now))
     found = rehearse(state, wanted, until)
     if options.output == "json":
         print_json(found.as_json())
@@ -84,6 +88,32 @@ def rehearse_run(client: ApiClient, options: argparse.Namespace) -> int:
         print_rehearsed(options.name, found)
         hint(f"{len(state.objects)} objects at revision {state.revision}; nothing was changed")
     return 0 if found.succeeded else 1
+
+
+def _readings(client: ApiClient, wanted: Rehearsal, now: float) -> dict[str, Any] | None:
+    """What the runbook would measure on the live plane; None where it measures nothing."""
+    from fairlead.cli.runbook_readings import read_now
+    from fairlead.core.problems import Problems
+    from fairlead.model.catalog import CATALOG
+    from fairlead.model.runbooks.procedure import compile_procedure
+    from fairlead.model.runbooks.running import facts_of, places_of
+    from fairlead.model.runbooks.values import read_values
+
+    book = client.get(f"/apis/fairlead.dev/v1/runbooks/{wanted.runbook}")
+    procedure = compile_procedure(book["spec"], CATALOG, None, Problems())
+    if unknown := not_measured(book["spec"], procedure):
+        hint(f"assumed to be none: decisions of {', '.join(unknown)}; a rehearsal does not know custom kinds")
+    if not procedure.is_measuring:
+        return None
+    params = read_values(procedure.params, wanted.params)
+    places = places_of(facts_of(wanted.name, wanted.namespace, ""), params, {})
+    return read_now(client, procedure, places, now)
+
+
+def not_measured(spec: dict[str, Any], procedure: Procedure) -> list[str]:
+    """Variables of decisions that dropped out: they are about kinds that are not built in."""
+    known = {each.name for each in procedure.decisions}
+    return [each["name"] for each in spec.get("decisions") or () if each["name"] not in known]
 
 
 def answers_of(given: dict[str, str]) -> dict[str, dict[str, str]]:

@@ -6,7 +6,7 @@ import argparse
 
 from fairlead.cli.serving import add_options, settings
 
-_EPILOG = """examples:
+EPILOG = """examples:
   fairlead serve --data-dir /var/lib/fairlead
   fairlead serve --listen 10.0.0.5 --listen-anywhere    reachable from other machines
 
@@ -15,7 +15,6 @@ Stops cleanly on SIGTERM: open watches end, what was acknowledged is on disk.
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = _EPILOG
     add_options(parser)
     parser.set_defaults(run=run)
 

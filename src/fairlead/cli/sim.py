@@ -32,7 +32,7 @@ from fairlead.sim.sample import SHARE_MIN, fault_lines, probe_lines, report
 from fairlead.sim.search.contract import SearchAttempt
 from fairlead.sim.search.roster import SEARCHES, UNIFORM
 
-_EPILOG = """examples:
+EPILOG = """examples:
   fairlead sim run --seeds 100
   fairlead sim run --seeds 1 --seed 4711            one run again
   fairlead sim run --seeds 1000 --jobs 4 -o json
@@ -53,7 +53,6 @@ A seed decides every delay, loss, crash and order of a run: the same seed gives 
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = _EPILOG
     actions = parser.add_subparsers(metavar="ACTION", title="actions", required=True, dest="action")
     run = actions.add_parser("run", help="run seeds of a world", allow_abbrev=False)
     _seeds(run, 20)

@@ -7,8 +7,9 @@ import os
 from math import isfinite
 from pathlib import Path
 
-from fairlead.core.errors import OperatorError, UsageError
+from fairlead.core.errors import DataDirectoryError, OperatorError, UsageError
 from fairlead.replay.artifact import Artifact, read_artifact, write_artifact
+from fairlead.runtime.private_files import write_private
 
 
 def add_folder(parser: argparse.ArgumentParser, what: str) -> None:
@@ -51,6 +52,21 @@ def write_file(file: Path, data: bytes) -> None:
         file.write_bytes(data)
     except OSError as error:
         raise OperatorError(f"{file} cannot be written: {error.strerror}") from None
+
+
+def write_incident(file: Path, artifact: Artifact) -> int:
+    """How many bytes it has. It holds objects of all namespaces, so only its owner may read it; what was captured into
+    that file before is there until this is, whole."""
+    data = write_artifact(artifact)
+    if file.exists() and not file.is_file():  # a pipe, or `/dev/stdout`
+        write_file(file, data)
+        return len(data)
+    try:
+        write_private(file, data)
+    except DataDirectoryError as error:
+        why = error.__cause__.strerror if isinstance(error.__cause__, OSError) else str(error)
+        raise OperatorError(f"{file} cannot be written: {why}; name another with -o") from None
+    return len(data)
 
 
 def load_artifact(file: Path) -> Artifact:

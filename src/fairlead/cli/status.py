@@ -30,7 +30,7 @@ _WORKLOADS = (  # their address, and where it stands how many replicas are wante
     ("/apis/apps/v1/statefulsets", ("spec", "replicas"), ("status", "readyReplicas")),
     ("/apis/apps/v1/daemonsets", ("status", "desiredNumberScheduled"), ("status", "numberReady")),
 )
-_EPILOG = """examples:
+EPILOG = """examples:
   fairlead status                              of the plane that keeps its data in ./fairlead-data
   fairlead status --data-dir /var/lib/fairlead -o json | jq .problems
 
@@ -41,7 +41,6 @@ Json = dict[str, Any]
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = _EPILOG
     shared.data_dir(parser)
     shared.add_output(parser, "text", "json")
     parser.set_defaults(run=run)

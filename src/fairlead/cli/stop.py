@@ -13,7 +13,7 @@ from fairlead.core.errors import DataDirectoryError, OperatorError, UsageError
 STOP_SECONDS = 60
 #: bound: plane | `fairlead stop` says that it waits every | -
 TELL_SECONDS = 5.0
-_EPILOG = """examples:
+EPILOG = """examples:
   fairlead stop                              the plane that keeps its data in ./fairlead-data
   fairlead stop --data-dir /var/lib/fairlead --timeout 120
 
@@ -23,7 +23,6 @@ is killed: what does not end in time is told, with exit code 1. Where nothing ru
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = _EPILOG
     shared.data_dir(parser)
     parser.add_argument(
         "--timeout",

@@ -18,7 +18,7 @@ from fairlead.core.times import microtime, parse_time
 PATH = "/fairlead/v1/timeline"
 _HEADER = ("TIME", "WHO", "DECISION", "OBJECT", "WHAT")
 _NAMES_SHOWN = 3
-_EPILOG = """examples:
+EPILOG = """examples:
   fairlead timeline deployment/risk-api               itself, its ReplicaSets and its pods
   fairlead timeline pod/web-0 --since 10m
   fairlead timeline pod/web-7d9-x2k4f                 also of a pod that is gone: ends in why
@@ -32,7 +32,6 @@ decision; `fairlead decisions` and `fairlead explain` show one decision in full.
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = _EPILOG
     parser.add_argument("object", metavar="KIND/NAME", help="any object, also one that is gone")
     shared.add_namespace(parser, "namespace (default: the kubeconfig's, or default)")
     parser.add_argument(
@@ -47,9 +46,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     now = time.time()
     query = {}
-    if options.since:
+    if options.since is not None:
         query["since"] = microtime(parse_moment("--since", options.since, now))
-    if options.at:
+    if options.at is not None:
         at = options.at
         query["at"] = at if at.isdecimal() else microtime(parse_moment("--at", at, now))
     with closing(connect(options.kubeconfig)) as client:

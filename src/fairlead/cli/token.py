@@ -18,7 +18,7 @@ from fairlead.runtime.credentials import identity, kubeconfig
 from fairlead.runtime.credentials.token_file import ADMIN_NAME, ROLES, TokenEntry
 from fairlead.runtime.private_files import new_private
 
-_EPILOG = """examples:
+EPILOG = """examples:
   fairlead token create --role viewer --name dashboard
   fairlead token create --role node --name node-1 -o node-1.kubeconfig
   fairlead token create --name jane --group team-a -o jane.kubeconfig
@@ -35,7 +35,6 @@ _ENDINGS = {".token": "text", ".json": "json"}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = _EPILOG
     actions = parser.add_subparsers(metavar="ACTION", title="actions", required=True, dest="action")
 
     create = actions.add_parser("create", help="make a token and show it", allow_abbrev=False)

@@ -12,7 +12,7 @@ from fairlead.core.errors import UsageError
 from fairlead.model.names import label_value_problems
 from fairlead.runtime.server.settings import LOCAL_NODES_MAX, ServeSettings
 
-_EPILOG = """examples:
+EPILOG = """examples:
   fairlead up                                       https://127.0.0.1:7443, data in ./fairlead-data
   fairlead up --nodes 3 --zones a,b                 and three nodes that run pods as processes of this machine
   fairlead up --data-dir /var/lib/fairlead --port 8443
@@ -25,7 +25,6 @@ directory, readable by you only. Later starts keep them.
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = _EPILOG
     add_options(parser)
     parser.add_argument(
         "--nodes",

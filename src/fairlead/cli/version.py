@@ -9,9 +9,10 @@ from fairlead import __version__
 from fairlead.cli import options as shared
 from fairlead.cli.output import print_json
 
+EPILOG = "example:\n  fairlead version -o json\n"
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = "example:\n  fairlead version -o json\n"
     shared.add_output(parser, "text", "json")
     parser.set_defaults(run=run)
 

@@ -11,7 +11,7 @@ from fairlead.cli.output import print_json, print_table
 from fairlead.cli.pods import ask, named_node, named_pod, score_header, score_row
 
 PATH = "/fairlead/v1/why-not"
-_EPILOG = """examples:
+EPILOG = """examples:
   fairlead why-not pod/web-0 node-7               every filter's answer for node-7, with numbers
   fairlead why-not pod/web-0 node-7 -n shop -o json
 
@@ -21,7 +21,6 @@ attempt, which stops at the first filter that refuses a node, all are asked.
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = _EPILOG
     parser.add_argument("pod", metavar="pod/NAME", help="the pod; its name alone works, too")
     parser.add_argument("node", metavar="NODE", help="the node it is not on")
     shared.add_namespace(parser, "namespace (default: the kubeconfig's, or default)")

@@ -1,7 +1,8 @@
 """What is left of an attempt to place a pod: a record, effects, events. Called by `placing.py` alone.
 
 A batch has one record with what its attempts share: the revisions read, the policy, what was assumed; each attempt one
-with its outcome. Together they are all that is needed to run the batch again on the store's history (laws.md 9).
+with its outcome. Together they are all that is needed to run the batch again on the store's history (laws.md 9). Who
+reads an attempt's gets what is shared with it (`batch_lines.py`).
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ Reads = dict[str, list[int]]  # resource -> [revision used, newest known then]
 
 
 class AttemptBatch(msgspec.Struct, frozen=True):
-    """What the records of a batch's attempts share, encoded once."""
+    """What the attempts of a batch share: in its record, once."""
 
     number: int
     time: str
@@ -68,8 +69,6 @@ class _Line(msgspec.Struct, frozen=True, omit_defaults=True):
     cause: str
     batch: int
     position: int
-    policy: msgspec.Raw
-    reads: msgspec.Raw
     nodes: int
     node: str = ""
     nominated: str = ""
@@ -135,8 +134,6 @@ def record_for(
             cause=taken.woken_by,
             batch=batch.number,
             position=position,
-            policy=batch.policy,
-            reads=batch.reads,
             nodes=attempt.nodes,
             node=attempt.node,
             nominated=attempt.nominated,

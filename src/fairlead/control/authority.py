@@ -1,16 +1,13 @@
 """Which fields are whose, for the controllers that there are: the rows of `ledger/authority.py`.
 
-Who reads a kind is taken from what Deciders declare (`readers_of`); what a controller does about an edit is said here,
+Who reads a kind is taken from what Deciders declare; what a controller does about an edit is said here,
 because no declaration can. Handed to the API where a server is put together; read by `fairlead forecast`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from fairlead.api.admission import fights
 from fairlead.api.admission.step import AdmissionStep
-from fairlead.decision.decider import Decider
 from fairlead.ledger.authority import (
     CHANGE,
     DELETE,
@@ -28,7 +25,6 @@ from fairlead.reconcile.autoscaling import decider as autoscaling
 SCHEDULER = "scheduler"
 AUTOSCALER = autoscaling.NAME
 AGENT = "agent"  # of the node
-BESIDE = (SCHEDULER, AGENT)  # who is no Decider of the roster
 
 _SCALED = ("deployments.apps", "replicasets.apps", "statefulsets.apps")
 _STATUS = {
@@ -181,8 +177,3 @@ def authority_table() -> AuthorityTable:
 def warning_steps(steps: tuple[AdmissionStep, ...], controllers: bool = True) -> tuple[AdmissionStep, ...]:
     """These, and the one that warns people of the controllers that their writes meet, where controllers run."""
     return (*steps, fights.step(authority_table())) if controllers else steps
-
-
-def readers_of(deciders: Iterable[Decider], resource: str) -> tuple[str, ...]:
-    """Controllers that read objects of this kind, and so may react to any edit of one."""
-    return tuple(each.name for each in deciders if any(read.name == resource for read in each.reads))

@@ -6,12 +6,14 @@ simulator ends the run with it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import TypeVar
 
 from fairlead.control.instructions import Report
 from fairlead.core.kept import BoundedDict
+from fairlead.model.key import Key
+from fairlead.queue.heat import Quarantined
 
 # Distinct errors that are remembered as reported, per controller.
 #: bound: plane | errors of one controller told apart | told again
@@ -43,15 +45,24 @@ class Complaints:
         message = f"{self._controller} failed at {what}: {one_line(error)}"
         self._reports.append(Report(self._controller, message, error))
 
-    def take(self) -> list[Report]:
-        """What was not taken yet."""
+    def take(self, noticed: Iterable[object] = ()) -> list[Report]:
+        """What was not taken yet, and of what the queue `noticed` what is said of keys that are looked at too often."""
         reports, self._reports = self._reports, []
+        for each in noticed:
+            if isinstance(each, Quarantined):
+                reports.append(Report(self._controller, _describe_heat(self._controller, each)))
         return reports
 
 
 def one_line(error: Exception) -> str:
     text = " ".join(str(error).split())
     return f"{type(error).__name__}: {text}"[:_SHOWN]
+
+
+def _describe_heat(controller: str, hot: Quarantined[Key]) -> str:
+    """What is said of a key that was looked at too often."""
+    name = "/".join(part for part in hot.key if part)
+    return f"{controller} looked at {name} {hot.turns} times within a window; it is slowed down"
 
 
 def _place(trace: TracebackType | None) -> tuple[str, int]:

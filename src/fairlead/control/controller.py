@@ -30,6 +30,7 @@ from fairlead.control.record import (
     records_of,
 )
 from fairlead.control.refusals import Refusals, is_own_change
+from fairlead.control.resyncing import keys_of_all
 from fairlead.control.settings import Settings
 from fairlead.control.turn import Next, Turn, Write
 from fairlead.control.underway import Underway
@@ -40,8 +41,8 @@ from fairlead.decision.contract import Decision, EventNote, Stuck, Waiting
 from fairlead.decision.decider import Decider, Wake, WatchEvent
 from fairlead.decision.effects import Change
 from fairlead.model.key import Key
+from fairlead.model.views import View
 from fairlead.port.outcome import Done, Outcome, Unknown
-from fairlead.queue.heat import Quarantined
 from fairlead.queue.work import WorkQueue
 
 _SEVERAL = Key("", "", "")  # the cause of a turn to which more than one object led
@@ -66,7 +67,9 @@ class Controller:
         self.settings = health.settings.controller(decider.name)
         self._health = health
         self._view = view
-        self.underway: Underway[Turn, Key] = Underway(decider.name, health, new_call, seen)
+        self.underway = Underway[Turn, Key](
+            decider.name, health, new_call, seen, lambda key: view().lacks(key)
+        )
         self._attempts: dict[Key, int] = {}
         # In progress, waiting for the budget of retries, with the seconds that it waited in the queue; no longer.
         self._held: dict[Key, float] = {}
@@ -74,7 +77,7 @@ class Controller:
         self._raised: dict[Key, int] = {}  # turns in a row that ended with an error of the Decider
         self._causes: dict[Key, Key] = {}  # of the turns to come
         self._wanted: dict[Key, None] = {}  # whose turns are to come in any case
-        self._unshown: dict[Key, dict[str, None]] = {}  # what mirrors must show before they are decided again
+        self.unshown: dict[Key, dict[str, None]] = {}  # what mirrors must show before they are decided again
         self._by_wall: dict[Key, None] = {}  # whose last decision asked for the wall clock
         self.refusals = Refusals(decider, health, self._complain)
         self._complaints = Complaints(decider.name)
@@ -97,7 +100,10 @@ class Controller:
         """A change gives the keys that a wake names a turn, which remembers whose change that was."""
         cause, before, after = event.key, event.before, event.after
         try:
-            keys = tuple(wake.keys(event))
+            found = wake.keys(event)
+            if not found:  # as it is most often
+                return
+            keys = tuple(found)
         except Exception as error:  # noqa: BLE001 - like `try_call`, but asked for every change
             self._complain("naming keys", error)
             return
@@ -134,11 +140,11 @@ class Controller:
         for key in self.underway.unpark():
             self.queue.add(key, now)
             self.stirred = True
-        for key in [key for key, left in self._unshown.items() if resource in left] if self._unshown else ():
-            left = self._unshown[key]
+        for key in [key for key, left in self.unshown.items() if resource in left] if self.unshown else ():
+            left = self.unshown[key]
             del left[resource]
             if not left:
-                del self._unshown[key]
+                del self.unshown[key]
                 self._want(key, now)
 
     def stepped(self, now: float) -> None:
@@ -150,6 +156,11 @@ class Controller:
         """Each of these is looked at within so many seconds, whatever is known of it."""
         self._wanted.update(dict.fromkeys(keys))
         self.queue.resync(keys, now, spread)
+
+    def resync_all(self, view: MirrorView, objects: Iterable[View], now: float, spread: float) -> None:
+        """The keys it has of its own, and those that these objects of its kind lead to."""
+        self.resync(self.decider.initial_keys, now, spread)
+        self.resync(keys_of_all(self.decider, view, objects, self._complain), now, spread)
 
     def _want(self, key: Key, now: float) -> None:
         """This one is looked at, whatever changed."""
@@ -231,7 +242,7 @@ class Controller:
         cause = self._causes.pop(key, None)
         self.needless.began(key)
         self._wanted.pop(key, None)
-        self._unshown.pop(key, None)
+        self.unshown.pop(key, None)
         decision = try_call(self.decider.decide, view, key, now)
         if isinstance(decision, Exception):
             self._failed(Turn(key, Decision(), now, id=self._health.term.next_id()), decision, now, out)
@@ -240,7 +251,7 @@ class Controller:
         if view.walls:
             self._by_wall[key] = None
         if view.unshown:
-            self._unshown[key] = dict.fromkeys(view.unshown)
+            self.unshown[key] = dict.fromkeys(view.unshown)
             for resource, revision in view.unshown.items():
                 out.append(AskProgress(resource, revision))
         missed = view.missed()
@@ -276,9 +287,8 @@ class Controller:
 
     def _tell_notes(self, turn: Turn, after: int, now: float, told: Decision | None = None) -> None:
         """What there is to tell when it is decided (-1), or when this effect has succeeded."""
-        events = (told or turn.decision).events
-        if events and self._tell is not None:
-            for note in events:
+        if self._tell is not None:
+            for note in (told or turn.decision).events:
                 if note.after == after:
                     self._tell(f"{self.decider.name}-controller", note, now, turn.id)
 
@@ -367,14 +377,6 @@ class Controller:
             self.stuck += 1
         self.queue.done(key, now)
 
-    def guarded(self, ask: Callable[..., Iterable[Key]], *arguments: object) -> Sequence[Key]:
-        """The keys a Decider names; none if it raises, which the next resync finds out again."""
-        try:
-            return tuple(ask(*arguments))
-        except Exception as error:  # noqa: BLE001 - like `try_call`, but asked for every change
-            self._complain("naming keys", error)
-            return ()
-
     def _complain(self, what: str, error: Exception) -> None:
         self.raised += 1
         self._complaints.about(what, error)
@@ -385,8 +387,7 @@ class Controller:
         rollout do, writes the same again and again for good reason: only a write that led back to itself is a loop."""
         if turn.cause is not None and turn.cause != effect.key:
             return
-        found = self._health.writes.wrote(self.decider.name, effect, now)
-        if found is None:
+        if (found := self._health.writes.wrote(self.decider.name, effect, now)) is None:
             return
         loop, is_new = found
         self.queue.quarantine(turn.key, now, loop.writes)
@@ -395,10 +396,5 @@ class Controller:
             out.append(Report(self.decider.name, describe_loop(loop)))
 
     def _take_reports(self, out: Outbox) -> None:
-        for report in self._complaints.take():
+        for report in self._complaints.take(self.queue.take_reports()):
             out.append(report)
-        for hot in self.queue.take_reports():
-            if isinstance(hot, Quarantined):
-                name = "/".join(part for part in hot.key if part)
-                text = f"{self.decider.name} looked at {name} {hot.turns} times within a window; it is slowed down"
-                out.append(Report(self.decider.name, text))

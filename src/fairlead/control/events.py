@@ -50,11 +50,11 @@ class RecorderSettings:
     similar_seconds: float = 600.0
     remembered_max: int = 4096
     #: bound: plane | notes that wait to be an Event | not told
-    waiting_max: int = 1000
+    waiting_max: int = 1500
     in_flight_max: int = 4
     #: bound: plane | Events written in a second | they wait
     per_second: int = 100
-    burst: float = 500.0
+    burst: float = 100.0
     rest_seconds: float = 0.25
 
 
@@ -133,6 +133,9 @@ class Recorder:
     def step(self, now: float) -> list[Call]:
         """As many calls as the rate allows now."""
         settings, calls = self.settings, list[Call]()
+        if not self._waiting and self._left == settings.burst:
+            self._left_at, self.next_at = now, 0.0
+            return calls
         self._left = min(settings.burst, self._left + (now - self._left_at) * settings.per_second)
         self._left_at = now
         while self._waiting and len(self._calls) < settings.in_flight_max and self._left >= 1:

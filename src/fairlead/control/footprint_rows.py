@@ -116,13 +116,14 @@ endpoint-slices writes endpointslices.discovery.k8s.io create endpoints
   metadata.annotations[fairlead.dev/zone-weights] ports
 events writes events count create lastTimestamp message metadata.annotations[fairlead.dev/decision]
 evidence-policy reads evidencepolicies.fairlead.dev metadata.deletionTimestamp spec status.observedGeneration
-  status.silent status.state status.zones
+  status.regions status.silent status.state status.zones
 evidence-policy reads leases.coordination.k8s.io heard spec.leaseDurationSeconds spec.renewTime
 evidence-policy reads nodes metadata.annotations[fairlead.dev/silent-since] metadata.labels spec.taints
 evidence-policy reads pods metadata.annotations[fairlead.dev/at-most-one] metadata.deletionTimestamp
   metadata.ownerReferences spec.nodeName spec.tolerations status.conditions[fairlead.dev/Deadline]
   status.conditions[fairlead.dev/Released] status.phase
-evidence-policy writes evidencepolicies.fairlead.dev status.observedGeneration status.silent status.state status.zones
+evidence-policy writes evidencepolicies.fairlead.dev status.observedGeneration status.regions status.silent
+  status.state status.zones
 garbage-collector reads * metadata.deletionTimestamp metadata.finalizers metadata.ownerReferences
 garbage-collector reads configmaps metadata.deletionTimestamp metadata.finalizers metadata.ownerReferences
 garbage-collector reads controllerrevisions.apps metadata.deletionTimestamp metadata.ownerReferences
@@ -156,7 +157,7 @@ job reads pods metadata.annotations[batch.kubernetes.io/job-completion-index]
 job writes jobs.batch status.active status.completionTime status.conditions[Complete]
   status.conditions[SuccessCriteriaMet] status.ready status.startTime status.succeeded status.terminating
   status.uncountedTerminatedPods
-job writes pods create delete metadata.finalizers
+job writes pods create delete metadata.annotations[fairlead.dev/given-up] metadata.finalizers
 job-orphans reads jobs.batch
 job-orphans reads pods metadata.deletionTimestamp metadata.finalizers metadata.ownerReferences
 namespace reads * metadata.deletionTimestamp
@@ -252,12 +253,12 @@ release writes pods status.conditions[Ready] status.conditions[fairlead.dev/Rele
 repair reads daemonsets.apps
 repair reads deployments.apps
 repair reads evidencepolicies.fairlead.dev spec
-repair reads jobs.batch spec.completionMode status.succeeded status.uncountedTerminatedPods
+repair reads jobs.batch metadata.deletionTimestamp spec.completionMode status.succeeded status.uncountedTerminatedPods
 repair reads leases.coordination.k8s.io
 repair reads nodes spec.taints
 repair reads planesettings.fairlead.dev spec
-repair reads pods metadata.deletionTimestamp metadata.finalizers metadata.ownerReferences spec.nodeName
-  status.conditions[fairlead.dev/Released] status.phase
+repair reads pods metadata.annotations[fairlead.dev/given-up] metadata.deletionTimestamp metadata.finalizers
+  metadata.ownerReferences spec.nodeName status.conditions[fairlead.dev/Released] status.phase
 repair reads statefulsets.apps
 replicaset reads leases.coordination.k8s.io heard spec.leaseDurationSeconds
 replicaset reads nodes metadata.annotations[fairlead.dev/silent-since] spec.taints
@@ -282,9 +283,9 @@ reservation reads nodes metadata.labels spec.unschedulable status.allocatable st
 reservation reads pods metadata.annotations[fairlead.dev/bound-with] spec.containers spec.initContainers spec.nodeName
   spec.overhead spec.resources status.phase
 reservation reads replicasets.apps
-reservation reads reservations.fairlead.dev metadata.deletionTimestamp spec.allocateOnce spec.expiresAt spec.nodeName
-  spec.nodeSelector spec.owner spec.requests spec.ttlSeconds status.allocatedTo status.conditions[Ready]
-  status.nodeName status.observedGeneration status.phase
+reservation reads reservations.fairlead.dev metadata.deletionTimestamp metadata.finalizers spec.allocateOnce
+  spec.expiresAt spec.nodeName spec.nodeSelector spec.owner spec.requests spec.ttlSeconds status.allocatedTo
+  status.conditions[Ready] status.nodeName status.observedGeneration status.phase
 reservation writes reservations.fairlead.dev delete status.conditions[Ready] status.nodeName status.observedGeneration
   status.phase
 resource-quota reads pods metadata.deletionTimestamp spec.containers spec.initContainers spec.overhead spec.resources
@@ -309,7 +310,7 @@ runbook reads nodes
 runbook reads runbookruns.fairlead.dev metadata.deletionTimestamp metadata.finalizers spec.abort spec.answers
   spec.params spec.procedure spec.requestedBy spec.runbook status.conditions[Aborting]
   status.conditions[PostconditionsMet] status.finishedAt status.message status.observedGeneration status.phase
-  status.reason status.startedAt status.step status.steps
+  status.readings status.reason status.startedAt status.step status.steps
 runbook writes configmaps create delete
 runbook writes nodes metadata.annotations[fairlead.dev/author] metadata.annotations[fairlead.dev/cordoned-at]
   spec.unschedulable
@@ -331,7 +332,8 @@ scheduler reads pods metadata.annotations[fairlead.dev/reservation] metadata.del
   status.conditions[PodScheduled] status.conditions[fairlead.dev/QuotaGiven] status.conditions[fairlead.dev/Released]
   status.containerStatuses status.initContainerStatuses status.nominatedNodeName status.phase status.podIP
   status.reason status.startTime
-scheduler reads reservations.fairlead.dev spec.capacityClass spec.owner spec.requests status.nodeName status.phase
+scheduler reads reservations.fairlead.dev metadata.deletionTimestamp spec.capacityClass spec.owner spec.requests
+  status.nodeName status.phase
 scheduler reads scheduleroverrides.fairlead.dev spec.approval spec.changes spec.expiresAt spec.priority spec.scope
   spec.target status.raised
 scheduler reads schedulingpolicies.fairlead.dev spec

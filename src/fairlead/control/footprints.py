@@ -19,6 +19,7 @@ _NONE: frozenset[str] = frozenset()
 # Who writes what only they may, and what no world happens to show.
 DECLARED = """
 admission:FinalizerRemoved writes events create
+admission:FinalizerRemoved writes pods metadata.annotations[fairlead.dev/guard-removed]
 admission:LimitRanger writes pods spec.containers spec.initContainers spec.resources
 admission:PlacementQuotaCount writes placementquotas.fairlead.dev status.borrowed
 admission:RuntimeClass writes pods spec.nodeSelector spec.overhead spec.tolerations

@@ -115,9 +115,6 @@ class GenerationTally:
         since = known.since if known is not None and known.generation == generation else now
         gaps[key] = Gap(generation, observed, since)
 
-    def gap_of(self, key: Key) -> Gap | None:
-        return self._gaps.get(key.resource, {}).get(key)
-
     def behind(self, now: float) -> Iterator[GapsOf]:
         """For every resource that is reported on, also where nothing is behind."""
         for resource, gaps in self._gaps.items():

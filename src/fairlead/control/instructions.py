@@ -90,4 +90,5 @@ class Forget(msgspec.Struct, frozen=True):
     resource: str
 
 
-PlaneInstruction = Instruction | WakeAt | ListAll | Follow | Forget
+PlaneDeed = Call | AskProgress | Report | WakeAt | ListAll | Follow | Forget
+PlaneInstruction = Record | PlaneDeed

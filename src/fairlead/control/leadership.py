@@ -115,7 +115,8 @@ class Leadership:
     def may_act(self, now: float) -> bool:
         """Leading, and far enough from the lease's end."""
         settings = self.settings
-        return self.leads and now < self._renewed_at + settings.duration_seconds - settings.margin_seconds
+        leads = self.phase is LeadershipPhase.LEADING
+        return leads and now < self._renewed_at + settings.duration_seconds - settings.margin_seconds
 
     def other_holder(self, now: float) -> tuple[str, float]:
         """Who else held the lease when it was last read, and for how long it had not changed since; "" for nobody."""

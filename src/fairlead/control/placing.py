@@ -16,8 +16,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from fairlead.cache.mirror import Mirror
+from fairlead.control.attempt_keeping import AttemptKeeping
 from fairlead.control.attempts import (
-    AttemptBatch,
     Reads,
     batch_of,
     batch_record,
@@ -25,22 +25,17 @@ from fairlead.control.attempts import (
     mark_unschedulable,
     notes_for,
     plan_evictions,
-    record_for,
-    said_of,
 )
 from fairlead.control.complaints import Complaints, one_line, try_call
 from fairlead.control.counted import counted_line
 from fairlead.control.flights import Flight, Flights
 from fairlead.control.health import Health
 from fairlead.control.instructions import TURNS, Outbox, Record
-from fairlead.control.merging import Attempts, MergedLines
-from fairlead.control.recording import RecordSubject
 from fairlead.control.settings import PlacingSettings, Settings
 from fairlead.control.turn import Turn
 from fairlead.decision.contract import SETTLED, Decision, EventNote, Waiting
 from fairlead.decision.effects import Effect
 from fairlead.model.key import Key
-from fairlead.model.kinds.recordingpolicy import FULL, NONE
 from fairlead.model.policy import plane_knobs
 from fairlead.model.policy.in_use import policy_in_use
 from fairlead.model.premise import Premise
@@ -93,6 +88,7 @@ class Placer:
         self.waiting = WaitingPods(priority_of=self._priority_of)
         self._mirrors = mirrors
         self._kept = health
+        self._keeping = AttemptKeeping(NAME, health)
         self.flights = Flights(
             NAME,
             health,
@@ -108,7 +104,7 @@ class Placer:
         self.stirred = True
         self.due_at = 0.0
         self._complaints = Complaints(NAME)
-        self.attempts = self.placed = self.unplaced = 0  # plain counts
+        self.attempts = self.placed = 0  # plain counts
 
     # What the plane tells it
 
@@ -196,6 +192,10 @@ class Placer:
     def idle(self) -> bool:
         return self.flights.underway.idle
 
+    def would_place(self, pod: Pod) -> SchedulingAttempt:
+        """What it would decide about this pod on what it knows; nothing is kept of that."""
+        return self._current_cycle().place(pod, assume=False)
+
     # Pods
 
     def _observe_pod(self, before: Pod | None, after: Pod | None, now: float) -> None:
@@ -238,7 +238,7 @@ class Placer:
             out.append(report)
         self.attempts += len(attempts)
         told = [
-            self._record(shared, shared_line, position, taken, attempt, now)
+            self._keeping.lines(shared, shared_line, position, taken, attempt, self.policy, now)
             for position, (taken, attempt) in enumerate(zip(batch, attempts, strict=True))
         ]
         ids = [each.id for each in told]
@@ -264,47 +264,6 @@ class Placer:
             if flight is not None:
                 together.append(flight)
         self.flights.send_together(together, out)
-
-    def _record(
-        self,
-        batch: AttemptBatch,
-        batch_line: bytes,
-        position: int,
-        taken: TakenPod,
-        attempt: SchedulingAttempt,
-        now: float,
-    ) -> MergedLines:
-        """An attempt that comes to nothing, as the one before did, and has nothing to tell the pod, is counted. How
-        much is kept of any is for the policy of records."""
-        merging, recording = self._kept.merging, self._kept.recording
-        key, pod, decision = attempt.key, taken.pod, self._kept.term.next_id()
-        if recording.is_off:
-            return MergedLines((), decision)
-        is_blocked = not (attempt.node or attempt.nominated or attempt.victims)
-        said = said_of(attempt, taken, self.policy) if is_blocked else None
-        repeats = is_blocked and merging.repeats(NAME, key, said)
-        level = FULL
-        if recording.policy is not None:
-            owner = pod.metadata.controller
-            subject = RecordSubject(
-                NAME, key, is_blocked, owner.name if owner else "", pod.spec.priority or 0
-            )
-            if is_blocked and not repeats:
-                recording.failing(subject, now)
-            level = recording.level(subject, now)
-
-        def encode(attempts: Attempts | None = None) -> bytes:
-            line = record_for(batch, position, taken, attempt, decision, attempts, level)
-            recording.count(level, len(line))
-            return line
-
-        if not is_blocked or (repeats and mark_unschedulable(pod, attempt, now) is not None):
-            before = merging.other(NAME, key)
-            if level == NONE:
-                recording.left_out += 1
-                return MergedLines(before, decision)
-            return MergedLines((*before, encode()), decision)
-        return merging.blocked(NAME, key, said, decision, encode, taken.attempts, batch_line)
 
     def _attempt(self, pod: Pod, faulty: list[Key]) -> SchedulingAttempt:
         """A plugin that raises is a fault of the program: this pod waits and says so, and all others go on."""
@@ -362,7 +321,6 @@ class Placer:
             effects = (bind_pod(pod, attempt.node, reservation),)
             is_plain = self._together and not reservation and not self._has_quota(pod.metadata.namespace)
         else:
-            self.unplaced += 1
             self.flights.tally.preempted(attempt)
             refused_by = frozenset(each.plugin for each in attempt.refusals)
             plugins = (plugin for plugin in self.policy.plugins if plugin.name in refused_by)

@@ -9,16 +9,17 @@ anew (level, not edge). Writes of the leader carry its fence. All time and chanc
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from itertools import count
 from typing import assert_never
 
-from msgspec import structs
-
 from fairlead.cache import events as mirrored
 from fairlead.cache.events import Mirrored
-from fairlead.control import recording
+from fairlead.cache.view import MirrorView
 from fairlead.control.controller import Controller
+from fairlead.control.due import Due
 from fairlead.control.events import Recorder
+from fairlead.control.fence_progress import FenceProgress
 from fairlead.control.health import Health
 from fairlead.control.instructions import (
     Answers,
@@ -32,26 +33,25 @@ from fairlead.control.instructions import (
     Report,
 )
 from fairlead.control.leadership import NAMESPACE, Leadership
-from fairlead.control.narrow import Narrow
+from fairlead.control.outgoing import Outgoing, Worker, WorkerOutbox
 from fairlead.control.placing import Placer
 from fairlead.control.settings import settings_of
 from fairlead.control.sources import MirrorSources
 from fairlead.control.tallies import WorldTally
+from fairlead.control.term import flags_of
 from fairlead.control.turn import Turn, Write
 from fairlead.decision.contract import EventNote, Regarding
-from fairlead.decision.decider import Decider, WatchEvent, key_of
+from fairlead.decision.decider import Decider
 from fairlead.decision.notes import WARNING
 from fairlead.model.custom.definition import DEFINITIONS
 from fairlead.model.key import Key
 from fairlead.model.policy import plane_knobs
-from fairlead.model.views import LEASES, OVERRIDES, PLANE_SETTINGS, PlaneSettings, SchedulerOverride, View
+from fairlead.model.views import LEASES, PLANE_SETTINGS, PlaneSettings, View
 from fairlead.port.capabilities import FAIRLEAD, Capabilities
 from fairlead.port.driving import Started, Stepped, WakeAt, Woke
 from fairlead.port.outcome import Done
-from fairlead.port.request import READ_VERBS
 from fairlead.queue.work import WorkQueue
 from fairlead.reconcile.overrides.decider import NAME as OVERRIDES_CONTROLLER
-from fairlead.reconcile.overrides.telling import affected_by
 
 _COMPONENT = "fairlead-plane"
 _SOON_SECONDS = 2.0
@@ -72,38 +72,24 @@ class Plane:
     ) -> None:
         """`version`: of the code that decides, for the records."""
         self.version = version
-        self._calls = count(1)
+        new_call = partial(next, count(1))
         self.health = Health()
         self.capabilities = capabilities
-        self.leadership = Leadership(identity, lambda: next(self._calls), fencing=capabilities.fencing)
+        self.leadership = Leadership(identity, new_call, fencing=capabilities.fencing)
         self._sources = MirrorSources(
-            deciders,
-            scheduler,
-            finalizes=capabilities.collects,
-            first_turns=self.health.first_turns.of,
+            deciders, scheduler, finalizes=capabilities.collects, first_turns=self.health.first_turns.of
         )
         self.mirrors = self._sources.mirrors
-        # Where the API cannot judge premises and charges in the transaction, writes go through this.
-        self.narrow = (
-            None
-            if capabilities.complete
-            else Narrow(
-                capabilities,
-                lambda: next(self._calls),
-                lambda now: self.leadership.may_act(now),
-                self._sources.quotas_in,
-                lambda call: self._fenced(call),
-                self._sources.address_of,
-            )
-        )
+        self.outgoing = Outgoing(lambda: self.leadership, capabilities, new_call, self._sources)
+        self.narrow = self.outgoing.narrow
         self.tallies = WorldTally()
-        self.recorder = Recorder(lambda: next(self._calls))
+        self.recorder = Recorder(new_call)
         self.controllers = tuple(
             Controller(
                 decider,
                 WorkQueue(self.health.settings.queue(decider.name)),
                 self.health,
-                lambda: next(self._calls),
+                new_call,
                 self._seen,
                 self._sources.view,
                 tell=self.recorder.tell,
@@ -115,22 +101,16 @@ class Plane:
                 controller.gather(self.mirrors[controller.decider.gathers.name].index)
         self._sources.read_by(self.controllers)
         self.placer = (
-            scheduler(
-                self.health,
-                lambda: next(self._calls),
-                self.mirrors,
-                self.recorder.tell,
-                together=capabilities.together,
-            )
+            scheduler(self.health, new_call, self.mirrors, self.recorder.tell, together=capabilities.together)
             if scheduler is not None
             else None
         )
         self._workers = (*self.controllers, *((self.placer,) if self.placer is not None else ()))
+        self._due = Due(self._workers, self.recorder, self.health)
         self._by_name = {controller.decider.name: controller for controller in self.controllers}
-        self._callers: dict[int, Controller | Placer] = {}
         self._led = False
         self._resync_at = 0.0
-        self._ask_at = 0.0  # when to ask again how far the watches are; 0: nothing to ask
+        self._progress = FenceProgress(self._sources, lambda: self.leadership, self.health)
         self._wake_at = 0.0  # what the driver was last asked for
 
     @property
@@ -141,6 +121,15 @@ class Plane:
     def idle(self) -> bool:
         """Nothing is under way and nothing is due: what is left waits for time or for changes."""
         return all(worker.idle for worker in self._workers)
+
+    @property
+    def acts(self) -> bool:
+        """It leads, and has looked at everything since it came to."""
+        return self._led
+
+    def look(self) -> MirrorView:
+        """What a turn that began now would read."""
+        return self._sources.view()
 
     def turns(self) -> list[Turn]:
         """All that is under way."""
@@ -184,15 +173,15 @@ class Plane:
             mirror.is_awaited = False  # looked at soon, together with others of which this is true
             self._resync_at = min(self._resync_at, now + _SOON_SECONDS)
         if mirror.revision != before:
-            for controller in self._sources.readers[resource]:
-                controller.caught_up(resource, now)
+            for each in self._sources.readers[resource]:
+                if each.unshown or each.underway.unseen or each.underway.parked:  # most wait for nothing
+                    each.caught_up(resource, now)
         self._step(now, out)
 
     def _take_answers(self, replies: Sequence[Replied], now: float, out: _Out) -> None:
         newest = max((each.outcome.revision for each in replies if isinstance(each.outcome, Done)), default=0)
         if newest:
-            for mirror in self.mirrors.values():
-                mirror.heard_of(newest)
+            self._sources.heard_of(newest)
         for reply in replies:
             self._answered(reply, out)
         while self.narrow is not None and (settled := self.narrow.take()):
@@ -209,8 +198,8 @@ class Plane:
         elif self.narrow is not None and self.narrow.answers(call):
             out += self.narrow.answered(call, reply.outcome, now)
         else:
-            worker = self._callers.pop(call)
-            worker.answered(call, reply.outcome, now, reply.chance, _Outgoing(self, worker, now, out))
+            worker = self.outgoing.take_caller(call)
+            worker.answered(call, reply.outcome, now, reply.chance, self._outbox(worker, now, out))
 
     def _woke(self, event: Woke, out: _Out) -> None:
         if event.timer:
@@ -248,14 +237,11 @@ class Plane:
                 self._learn_kinds(instruction.key.name, instruction.after, now, out)
             if resource == PLANE_SETTINGS.name:
                 self._use_settings(instruction.after, now, out)
-            if resource in recording.WATCHED:
-                self.health.recording.observe(resource, instruction.before, instruction.after, now)
-            if resource == OVERRIDES.name:
-                after = instruction.after
-                affected = affected_by(after) if isinstance(after, SchedulerOverride) else ()
-                self.health.first_turns.observe(instruction.key, after, affected, now)
-            before, after, synced = instruction.before, instruction.after, self.synced
-            self.tallies.observe(resource, instruction.key, before, after, now, synced=synced)
+            if resource in Health.heeds:
+                self.health.observe(resource, instruction, now)
+            before, after, synced = instruction.before, instruction.after, self._sources.synced
+            if resource in WorldTally.heeds:
+                self.tallies.observe(resource, instruction.key, before, after, now, synced=synced)
             if not synced:
                 continue  # nothing is decided yet, and whoever comes to lead looks at everything
             for name, key in self.health.waits.eased(resource, before, after):
@@ -293,25 +279,24 @@ class Plane:
 
     def _step(self, now: float, out: _Out) -> None:
         """Begin what can be begun, and say when there is something to do next."""
-        leads = self.leadership.may_act(now) and self.synced
+        leads = self.leadership.may_act(now) and self._sources.synced
         if leads and not self._led:
-            behind, custom = self._behind_the_fence()
-            self._ask_progress((*behind, *custom), now, out)
-            leads = not behind
-            self.recorder.forget()  # what it knew was of a former time as leader
+            leads, asks = self._progress.look(now)
+            out += asks
             if leads:
                 self._begin_term(now, out)
-        elif leads and self._ask_at:
-            self._ask_progress(self._behind_the_fence()[1], now, out)
+        elif leads and self._progress.ask_at:
+            out += self._progress.look_at_custom(now)
         if leads:
             loop = self.health.settings.loop
-            for name, key in self.health.budget.released(now):
-                self._by_name[name].release(key)
+            if self.health.budget.waiting:
+                for name, key in self.health.budget.released(now):
+                    self._by_name[name].release(key)
             if not self._led or now >= self._resync_at:
                 self._resync(now, 0.0 if not self._led else loop.resync_spread_seconds)
             for worker in self._workers:
                 if worker.stirred or 0.0 < worker.due_at <= now:
-                    worker.step(now, _Outgoing(self, worker, now, out))
+                    worker.step(now, self._outbox(worker, now, out))
                     worker.stirred = False
                     worker.due_at = worker.next_at(now)
             if news := self.health.first_turns.take():
@@ -328,6 +313,7 @@ class Plane:
     def _begin_term(self, now: float, out: _Out) -> None:
         """From here on decisions are numbered anew; the first line says who decides, and as what."""
         leadership, term = self.leadership, self.health.term
+        self.recorder.forget()  # what it knew was of a former time as leader
         term.begin(leadership.identity, leadership.fence_revision, now)
         self.health.first_turns.begin()
         out.append(Record(term.opening(leadership.identity, self.version, self.flags, now)))
@@ -339,22 +325,8 @@ class Plane:
     @property
     def flags(self) -> tuple[str, ...]:
         """What may make it decide otherwise than another plane of its version: what the API can do, who decides."""
-        able = self.capabilities
-        told = {
-            "fencing": able.fencing,
-            "premises": able.premises,
-            "charging": able.charging,
-            "together": able.together,
-            "collects": able.collects,
-            "scheduler": self.placer is not None,
-        }
-        # Of one that has keys of its own, such as nodes to pretend, how many.
-        controllers = (
-            f"controller/{each.decider.name}"
-            + (f"={number}" if (number := len(each.decider.initial_keys)) > 1 else "")
-            for each in self.controllers
-        )
-        return (*(name for name, is_so in told.items() if is_so), *controllers)
+        deciders = [each.decider for each in self.controllers]
+        return flags_of(self.capabilities, deciders, schedules=self.placer is not None)
 
     def _tell_first_turns(self, overrides: Iterable[Key], now: float, out: _Out) -> None:
         """The status of these overrides is to name them."""
@@ -363,7 +335,7 @@ class Plane:
             return
         for key in overrides:
             teller.ease(key, now)
-        teller.step(now, _Outgoing(self, teller, now, out))
+        teller.step(now, self._outbox(teller, now, out))
         teller.due_at = teller.next_at(now)
 
     def _tell_events(self, now: float, out: _Out) -> None:
@@ -371,59 +343,33 @@ class Plane:
         if self.health.breaker.is_open(now):
             self.recorder.rest_until(self.health.breaker.open_until)
             return
-        out += [self._fenced(call) for call in self.recorder.step(now)]
-
-    def _behind_the_fence(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Mirrors that may not show yet what the former leader did: on those nothing is decided. Those that everything
-        waits for, and those of custom kinds."""
-        return self._sources.behind(self.leadership.fence_revision)
+        out += [self.outgoing.fenced(call) for call in self.recorder.step(now)]
 
     def _seen(self, write: Write) -> bool:
         """Own writes first: until the mirror shows them, nothing more is decided for their key."""
         return self._sources.has_seen(write)
 
-    def _ask_progress(self, behind: tuple[str, ...], now: float, out: _Out) -> None:
-        if not behind:
-            self._ask_at = 0.0
-        elif now >= self._ask_at:
-            self._ask_at = now + self.health.settings.loop.ask_progress_seconds
-            fence = self.leadership.fence_revision
-            out += [AskProgress(name, fence) for name in behind]
-
     def _next_at(self, leads: bool, now: float) -> float:
         """When there is something to do next without being told; 0 if there is nothing."""
-        due = [self.leadership.next_at]
-        if self._ask_at > now and self.leadership.leads:
-            due.append(self._ask_at)
+        leadership = self.leadership
+        ask_at = self._progress.ask_at
+        if not leads and ask_at <= now:
+            return leadership.next_at
+        due = [leadership.next_at]
+        if ask_at > now and leadership.leads:
+            due.append(ask_at)
         if leads:
-            due += (self._resync_at, self._work_at(now))
-        return min(filter(None, due), default=0.0)
-
-    def _work_at(self, now: float) -> float:
-        """When one that leads goes on with what it has to do; 0: when it is told something."""
-        due = [self.recorder.next_at, *[worker.due_at for worker in self._workers]]
-        if self.health.budget.waiting:
-            due.append(self.health.budget.ready_at(now))
+            due += (self._resync_at, self._due.work_at(now))
         return min(filter(None, due), default=0.0)
 
     def rests_until(self, now: float, most: float) -> float:
-        """Until when, looking ahead to `most`, it has nothing to do if it is told nothing: it renews its lease, resyncs
-        as often as it is set to, and keys that nothing wakes are looked at and settled. 0: it has something to do."""
+        """Until when, looking ahead to `most`, it has nothing to do if it is told nothing, but to renew its lease and
+        to resync as often as it is set to. 0: it has something to do."""
         if not self.leadership.may_act(now):
             return most  # what it had begun waits until it leads again
-        if self._ask_at or self._resync_at < now + _SOON_SECONDS or not (self._led and self.idle):
+        if self._progress.ask_at or self._resync_at < now + _SOON_SECONDS or not (self._led and self.idle):
             return 0.0
-        due = [self.recorder.next_at]
-        for worker in self._workers:
-            keys = worker.decider.initial_keys if isinstance(worker, Controller) else ()
-            if 0.0 < worker.due_at < most and (not keys or self._finds(worker, keys, most)):
-                due.append(worker.due_at)
-        return min(filter(None, due), default=most)
-
-    def _finds(self, controller: Controller, keys: Sequence[Key], now: float) -> bool:
-        """Whether a controller would have anything to do for one of these keys then."""
-        view, decide = self._sources.view(), controller.decider.decide
-        return any(decide(view, key, now).effects for key in keys)
+        return self._due.rests_until(most, self._sources.view())
 
     def _resync(self, now: float, spread: float) -> None:
         """Look at everything again: what was missed, by us or by a former leader, is found."""
@@ -431,17 +377,8 @@ class Plane:
         for controller in self.controllers:
             if not self._led:
                 controller.lead()
-            decider, view = controller.decider, self._sources.view()
-            controller.resync(decider.initial_keys, now, spread)
-            if decider.unsettled is not None:
-                controller.resync(controller.guarded(decider.unsettled, view), now, spread)
-                continue
-            named = decider.reads[0].name  # what is not there needs no turn
-            keys: dict[Key, None] = {}
-            for each in self.mirrors[named].index.all():
-                event = WatchEvent(view, key_of(named, each), None, each)
-                keys.update(dict.fromkeys(controller.guarded(decider.woken_by, event)))
-            controller.resync(tuple(keys), now, spread)
+            named = self.mirrors[controller.decider.reads[0].name].index.all()
+            controller.resync_all(self._sources.view(), named, now, spread)
         if self.placer is not None:
             if self._led:
                 self.placer.resync(now)
@@ -450,36 +387,12 @@ class Plane:
         for worker in self._workers:  # what it may do can have changed by something it was not told of
             worker.stirred = True
 
-    def _sent(
-        self, controller: Controller | Placer, instruction: Instruction, now: float
-    ) -> tuple[Instruction, ...]:
+    def _outbox(self, worker: Worker, now: float, out: _Out) -> WorkerOutbox:
+        return WorkerOutbox(self._sent, worker, now, out)
+
+    def _sent(self, worker: Worker, instruction: Instruction, now: float) -> tuple[Instruction, ...]:
         if isinstance(instruction, AskProgress):
             return self._sources.ask_soon(instruction, now)
         if not isinstance(instruction, Call):
             return (instruction,)
-        self._callers[instruction.call] = controller
-        return (
-            self.narrow.outgoing(instruction, now)
-            if self.narrow is not None
-            else (self._fenced(instruction),)
-        )
-
-    def _fenced(self, call: Call) -> Call:
-        request, fence = call.request, self.leadership.fence
-        if request.verb in READ_VERBS or fence is None:
-            return call
-        premises, manager = (fence, *request.premises), f"fairlead-{call.controller}"
-        fenced = structs.replace(request, premises=premises, manager=manager, decision=call.decision)
-        return Call(call.call, call.controller, fenced, call.decision)
-
-
-class _Outgoing:
-    """The way out for what a controller asks: its calls are known as its own, and go as `_sent` says."""
-
-    __slots__ = ("_controller", "_now", "_out", "_plane")
-
-    def __init__(self, plane: Plane, controller: Controller | Placer, now: float, out: _Out) -> None:
-        self._plane, self._controller, self._now, self._out = plane, controller, now, out
-
-    def append(self, instruction: Instruction, /) -> None:
-        self._out += self._plane._sent(self._controller, instruction, self._now)
+        return self.outgoing.send(worker, instruction, now)

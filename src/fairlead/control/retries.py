@@ -1,4 +1,4 @@
-"""How each sort of act is tried again, as it is in force: seven properties of one row, for people to read.
+"""How each sort of act is tried again, as it is in force: seven properties and whose it is, for people to read.
 
 Numbers are those of the settings in use; the rest is what the code does for that effect (`decision/effects.py`,
 `control/turn.py`), said in words. Shown by `fairlead queues --retries`; a test looks that no effect lacks a property.
@@ -27,12 +27,17 @@ _IDENTITIES: dict[type, tuple[str, str]] = {
     Bind: ("the pod's uid: a pod has one binding in its life", "whether the pod has a node"),
 }
 _REASON = "the record's reason and outcome; on the object the condition fairlead.dev/WaitingFor, or an Event"
+_OWNER = (
+    "the controller that decided it, for the key in its queue, while its plane leads; nobody else repeats it"
+)
+_SCHEDULER_OWNER = "the scheduler, for the pod in its queue, while its plane leads; nobody else repeats it"
 _SCHEDULER_REASON = "the record's outcome; the pod's condition PodScheduled, Event FailedScheduling"
 
 
 class RetryInForce(msgspec.Struct, frozen=True, rename="camel"):
     """`void_after_seconds`: effects of one decision are begun for so long, then it is decided anew; a leader that is
-    replaced cannot write at all. `settings`: the entry of the PlaneSettings that the numbers come from."""
+    replaced cannot write at all; `void_after_by`: of controllers for which that is another time. `settings`: the entry
+    of the PlaneSettings that the numbers come from."""
 
     action: str
     identity: str
@@ -44,11 +49,19 @@ class RetryInForce(msgspec.Struct, frozen=True, rename="camel"):
     fresh_read: str
     reason: str
     settings: str
+    owner: str
+    void_after_by: dict[str, float]
 
 
 def retries_in_force(settings: Settings) -> tuple[RetryInForce, ...]:
     """A row for every effect there is."""
     rows = []
+    void_after = settings.controller(plane_knobs.NAME).turn_seconds
+    void_after_by = {
+        name: seconds
+        for name in sorted(settings.spec.get("controllers") or {})
+        if (seconds := settings.controller(name).turn_seconds) != void_after
+    }
     for effect in RETRY:
         name = effect.__name__[0].lower() + effect.__name__[1:]
         policy = settings.retries[effect]
@@ -61,10 +74,12 @@ def retries_in_force(settings: Settings) -> tuple[RetryInForce, ...]:
                 backoff_seconds=policy.backoff_seconds,
                 backoff_max_seconds=policy.backoff_max_seconds,
                 jitter=policy.jitter,
-                void_after_seconds=settings.controller(plane_knobs.NAME).turn_seconds,
+                void_after_seconds=void_after,
                 fresh_read=f"each attempt is a new decision on what is there; after no answer it looks {looks_for}",
                 reason=_SCHEDULER_REASON if effect is Bind else _REASON,
                 settings=plane_knobs.source(settings.spec, "retries", name),
+                owner=_SCHEDULER_OWNER if effect is Bind else _OWNER,
+                void_after_by=void_after_by,
             )
         )
     return tuple(rows)

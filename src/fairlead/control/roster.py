@@ -5,9 +5,12 @@ The scheduler is not among them: it decides over all pods at once (`placing.py`)
 
 from __future__ import annotations
 
+from functools import cache
+
 from fairlead.decision.decider import Decider
 from fairlead.model.catalog import CATALOG, Catalog
 from fairlead.model.custom.definition import DEFINITIONS
+from fairlead.model.marks import PLANE_FENCE
 from fairlead.model.served import Served
 from fairlead.model.service_views import SERVICES
 from fairlead.model.views import AUTOSCALERS
@@ -53,10 +56,11 @@ from fairlead.reconcile.viewer_role import viewer_role_decider
 
 
 def serving_deciders(catalog: Catalog = CATALOG) -> tuple[Decider, ...]:
-    """What the API promises by taking a deletion or a role: without these, foreground deletions, namespaces and
-    definitions of custom kinds would wait for ever, and roles that gather others grant nothing. They run in every
-    server, also in one that serves the API alone."""
-    return (*_deletion_deciders(_with_custom(catalog)), *access_deciders(catalog))
+    """What the API promises by taking a deletion, a role or a run: without these, foreground deletions, namespaces and
+    definitions of custom kinds would wait for ever, roles that gather others grant nothing, and runs of runbooks never
+    begin. They run in every server, also in one that serves the API alone."""
+    kinds = _with_custom(catalog)
+    return (*_deletion_deciders(kinds), *access_deciders(catalog), *runbook_deciders(catalog, kinds))
 
 
 def _deletion_deciders(kinds: Catalog) -> tuple[Decider, ...]:
@@ -136,9 +140,9 @@ def runbook_deciders(catalog: Catalog, kinds: Catalog) -> tuple[Decider, ...]:
     return () if catalog.of_resource(RUNBOOK_RUNS.name) is None else (runbook_decider(kinds),)
 
 
-def workload_deciders(catalog: Catalog = CATALOG, kinds: Catalog | None = None) -> tuple[Decider, ...]:
-    """All but those that run in every server. `kinds`: with custom ones, where the plane follows these."""
-    found = (
+@cache  # they keep nothing: planes may have the same ones
+def _of_workloads() -> tuple[Decider, ...]:
+    return (
         deployment_decider(),
         replicaset_decider(),
         statefulset_decider(),
@@ -152,8 +156,12 @@ def workload_deciders(catalog: Catalog = CATALOG, kinds: Catalog | None = None) 
         plane_settings_decider(),
         scheduling_policy_decider(),
         placement_quota_decider(),
-        resource_quota_decider(kinds if kinds is not None else catalog),
-        reservation_decider(catalog),
+    )
+
+
+@cache
+def _of_nodes() -> tuple[Decider, ...]:
+    return (
         node_health_decider(),
         evidence_policy_decider(),
         release_decider(),
@@ -163,9 +171,22 @@ def workload_deciders(catalog: Catalog = CATALOG, kinds: Catalog | None = None) 
         drain_decider(),
         capacity_decider(),
         rollout_outcome_decider(),
+    )
+
+
+def workload_deciders(
+    catalog: Catalog = CATALOG, kinds: Catalog | None = None, fence: str = PLANE_FENCE
+) -> tuple[Decider, ...]:
+    """All but those that run in every server. `kinds`: with custom ones, where the plane follows these; `fence`: the
+    Lease that changes with their leader."""
+    found = (
+        *_of_workloads(),
+        resource_quota_decider(kinds if kinds is not None else catalog),
+        reservation_decider(catalog),
+        *_of_nodes(),
         *traffic_deciders(catalog),
         *account_deciders(catalog),
         *autoscaling_deciders(catalog, kinds),
         *objective_deciders(catalog),
     )
-    return (*found, override_decider(("scheduler", *(each.name for each in found))))
+    return (*found, override_decider(("scheduler", *(each.name for each in found)), fence))

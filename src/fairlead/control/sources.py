@@ -5,11 +5,10 @@ Mirrors are made for what the controllers and the scheduler read, and for custom
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from typing import Any, NamedTuple
 
 from fairlead.cache.events import Changed, Listed
-from fairlead.cache.index import Index
 from fairlead.cache.mirror import Mirror
 from fairlead.cache.view import FirstTurnsOf, MirrorView
 from fairlead.cache.wall import WallClock
@@ -47,7 +46,7 @@ class _Woken(NamedTuple):
 
     controller: Controller
     wake: Wake[Any]
-    among: Index[Any] | None
+    among: Sized | None
 
 
 class MirrorSources:
@@ -80,7 +79,7 @@ class MirrorSources:
         self._gone: dict[str, None] = {}  # definitions that went, the last few, in order
         self._asked: dict[str, tuple[float, int]] = {}  # when a mirror was last to move on, and from where
         self.wall = WallClock()
-        self._synced = False
+        self._unsynced = list(self.mirrors)  # of the fixed ones those that may have had no list yet
 
     def read_by(self, controllers: tuple[Controller, ...]) -> None:
         self._controllers = controllers
@@ -98,9 +97,10 @@ class MirrorSources:
     def synced(self) -> bool:
         """Each has had all there was at one time. Those of custom kinds, which perhaps nobody may list, are waited for
         by those decisions alone that read them (`Mirror.floor`)."""
-        if not self._synced:
-            self._synced = all(self.mirrors[name].synced for name in self._fixed)
-        return self._synced
+        unsynced = self._unsynced
+        while unsynced and self.mirrors[unsynced[-1]].synced:
+            unsynced.pop()
+        return not unsynced
 
     def view(self) -> MirrorView:
         return MirrorView(self.mirrors, self.wall, self._first_turns)
@@ -112,7 +112,9 @@ class MirrorSources:
         if wakes is None:
             readers = self.readers[resource]
             wakes = self._wakes[mark] = tuple(
-                _Woken(each, wake, self.mirrors[wake.among.name].index if wake.among is not None else None)
+                _Woken(
+                    each, wake, self.mirrors[wake.among.name].index.held if wake.among is not None else None
+                )
                 for each in readers
                 for wake in each.decider.wakes_on(*mark)
             )
@@ -184,8 +186,8 @@ class MirrorSources:
             kind = served[each][0]
             self.mirrors[each] = Mirror(Resource(each, kind.api_version, kind.kind, Stored))
             self.mirrors[each].floor = 1
-            # Something may have been left by owners of a kind that was gone, or not known to this plane.
-            self.mirrors[each].is_awaited = not self._finalizes
+            # Something may have been left by owners of a kind that was gone, or not known to this plane yet.
+            self.mirrors[each].is_awaited = True
         self._find_readers()
         self._wakes.clear()
         return Learned(tuple(map(Forget, gone)), tuple(new))
@@ -193,10 +195,13 @@ class MirrorSources:
     def behind(self, fence: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Mirrors that are not known to show all up to this revision: those that everything waits for, and those of
         custom kinds, for which those decisions wait that read them."""
+        fixed = self._fixed
         behind = tuple(
-            name for name in self.mirrors if name in self._fixed and not self.mirrors[name].passed(fence)
+            [name for name, each in self.mirrors.items() if not each.passed(fence) and name in fixed]
         )
-        custom = [name for name in self.mirrors if name not in self._fixed and name not in self._gone]
+        if len(self.mirrors) == len(fixed):  # there are no custom kinds
+            return behind, ()
+        custom = [name for name in self.mirrors if name not in fixed and name not in self._gone]
         for name in custom:
             self.mirrors[name].floor = max(self.mirrors[name].floor, fence)
         return behind, tuple(name for name in custom if not self.mirrors[name].passed(fence))
@@ -220,6 +225,12 @@ class MirrorSources:
             return None
         group, _, version = mirror.resource.api_version.rpartition("/")
         return group, version
+
+    def heard_of(self, revision: int) -> None:
+        """It exists: some reply named it. As if each mirror were told (`Mirror.heard_of`), at every answer."""
+        for mirror in self.mirrors.values():
+            if revision > mirror.newest_seen:
+                mirror.newest_seen = revision
 
     def has_seen(self, write: Write) -> bool:
         return is_shown(self.mirrors, write)

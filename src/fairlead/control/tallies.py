@@ -12,10 +12,14 @@ from fairlead.control.stages import StageTally
 from fairlead.model.key import Key
 from fairlead.model.views import AUTOSCALERS, PODS, Autoscaler, View
 
+_STAGE_LIMITS = BUILT_IN.stage_limits
+
 
 class WorldTally:
+    heeds = frozenset({PODS.name, *REPORTERS})  # whose changes are counted
+
     def __init__(self) -> None:
-        self.stages = StageTally(BUILT_IN.stage_limits)
+        self.stages = StageTally(_STAGE_LIMITS)
         self.generations = GenerationTally()
         self.scaled = {"up": 0, "down": 0}  # by autoscalers
 

@@ -16,6 +16,8 @@ from typing import Any
 
 from fairlead.core import codec
 from fairlead.core.times import microtime
+from fairlead.decision.decider import Decider
+from fairlead.port.capabilities import Capabilities
 
 PLANE = "plane"  # who writes the line that opens a term
 
@@ -49,3 +51,21 @@ class Term:
             "flags": list(flags),
         }
         return codec.encode(line)
+
+
+def flags_of(able: Capabilities, deciders: Sequence[Decider], *, schedules: bool) -> tuple[str, ...]:
+    """What may make a plane decide otherwise than another of its version: what the API can do, who decides."""
+    told = {
+        "fencing": able.fencing,
+        "premises": able.premises,
+        "charging": able.charging,
+        "together": able.together,
+        "collects": able.collects,
+        "scheduler": schedules,
+    }
+    # Of one that has keys of its own, such as nodes to pretend, how many.
+    controllers = (
+        f"controller/{each.name}" + (f"={number}" if (number := len(each.initial_keys)) > 1 else "")
+        for each in deciders
+    )
+    return (*(name for name, is_so in told.items() if is_so), *controllers)

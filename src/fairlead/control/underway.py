@@ -3,7 +3,8 @@
     send -> answered     the answer is for all who are under way by that call; breaker and budget hear of it
     postpone -> due      a look, or a second try, is due after a while, and when the budget of retries pays for it
     wrote -> shows       a write is remembered until the mirrors show it (laws.md 5)
-    park -> unpark       whoever may not go on before all of its writes are shown
+    park -> unpark       whoever may not go on before all of its writes are shown; and whoever made something that came
+                         and went between two lists, of which no change tells
 
 `controller.py` keeps its turns here, `flights.py` its bindings. Both ask here whether anything more may begin. Pure.
 """
@@ -18,6 +19,7 @@ from fairlead.cache.mirror import Mirror
 from fairlead.control.health import Health
 from fairlead.control.instructions import Call, Outbox
 from fairlead.control.turn import Write
+from fairlead.model.key import Key
 from fairlead.port.outcome import Outcome
 from fairlead.port.request import Request
 
@@ -26,17 +28,30 @@ W = TypeVar("W", bound=Hashable)  # who waits for writes to be shown
 
 
 class Underway(Generic[T, W]):
-    """`seen` tells whether the mirrors show a write; `new_call` numbers the plane's calls."""
+    """`seen` tells whether the mirrors show a write, `lacks` whether they show no object of this key; `new_call`
+    numbers the plane's calls."""
 
     def __init__(
-        self, name: str, health: Health, new_call: Callable[[], int], seen: Callable[[Write], bool]
+        self,
+        name: str,
+        health: Health,
+        new_call: Callable[[], int],
+        seen: Callable[[Write], bool],
+        lacks: Callable[[Key], bool] = lambda key: False,
     ) -> None:
-        self._name, self._health, self._new_call, self._seen = name, health, new_call, seen
+        self._name, self._health, self._new_call, self._seen, self._lacks = (
+            name,
+            health,
+            new_call,
+            seen,
+            lacks,
+        )
         self.calls: dict[int, tuple[T, ...]] = {}
         self._called = 0  # how many are under way by a call
         self._due: list[tuple[float, T]] = []
         self.unseen: OrderedDict[W, list[Write]] = OrderedDict()  # the oldest first
-        self._parked: dict[W, None] = {}
+        self.parked: dict[W, None] = {}
+        self._bereft: dict[W, None] = {}  # who made what is not there any more
 
     def __len__(self) -> int:
         return self._called + len(self._due)
@@ -48,7 +63,7 @@ class Underway(Generic[T, W]):
 
     @property
     def idle(self) -> bool:
-        return not self.calls and not self._due and not self._parked
+        return not self.calls and not self._due and not self.parked
 
     def forget(self) -> None:
         """What is under way is of a former time as leader."""
@@ -56,19 +71,20 @@ class Underway(Generic[T, W]):
         self._called = 0
         self._due.clear()
         self.unseen.clear()
-        self._parked.clear()
+        self.parked.clear()
+        self._bereft.clear()
 
     def may_begin(self, most: int, now: float) -> bool:
-        return len(self) < most and not self._health.breaker.is_open(now)
+        return self._called + len(self._due) < most and not self._health.breaker.is_open(now)
 
     def next_at(self, most: int, ready_at: Callable[[float], float | None], now: float) -> float:
         """When a look is due, or what is `ready_at` some time may begin; 0: nothing is."""
-        times = [at for at, _ in self._due]
+        soonest = min([at for at, _ in self._due]) if self._due else 0.0
         if self._health.breaker.is_open(now):
-            times.append(self._health.breaker.open_until)
-        elif len(self) < most:
-            times.append(ready_at(now) or 0.0)
-        return min((at for at in times if at), default=0.0)
+            at = self._health.breaker.open_until
+        else:
+            at = (ready_at(now) or 0.0) if self._called + len(self._due) < most else 0.0
+        return min(at, soonest) if at and soonest else at or soonest
 
     # Calls
 
@@ -98,7 +114,7 @@ class Underway(Generic[T, W]):
 
     def due(self, now: float) -> Iterator[T]:
         """Each is postponed no longer: the caller sends it or puts it off."""
-        for item in [item for item in self._due if item[0] <= now]:
+        for item in [item for item in self._due if item[0] <= now] if self._due else ():
             self._due.remove(item)
             yield item[1]
 
@@ -121,6 +137,8 @@ class Underway(Generic[T, W]):
         if not writes:
             return True
         left = [write for write in writes if not self._seen(write)]
+        if any(write.creates and write not in left and self._lacks(write.key) for write in writes):
+            self._bereft[who] = None
         if left:
             self.unseen[who] = left
             return False
@@ -128,18 +146,21 @@ class Underway(Generic[T, W]):
         return True
 
     def park(self, who: W) -> None:
-        self._parked[who] = None
+        self.parked[who] = None
 
     def unpark(self) -> list[W]:
         """Those whose writes are all shown by now. Writes of those who do not wait are forgotten when they are shown,
-        or they would be remembered for ever."""
-        if not self.unseen and not self._parked:
+        or they would be remembered for ever; if what was made has gone meanwhile, they are among those that go on."""
+        if not self.unseen and not self.parked:
             return []
-        found = [who for who in self._parked if self.shows(who)]
+        found = [who for who in self.parked if self.shows(who)]
         for who in found:
-            del self._parked[who]
+            del self.parked[who]
         while self.unseen and self.shows(next(iter(self.unseen))):
             pass
+        if self._bereft:
+            found += [who for who in self._bereft if who not in found and who not in self.parked]
+            self._bereft.clear()
         return found
 
 

@@ -110,6 +110,11 @@ def encode(tree: Any) -> bytes:
     return _encoder.encode(tree)
 
 
+def encode_sorted(tree: Any) -> bytes:
+    """Compact JSON. Object keys are in the order of their code points."""
+    return _sorted.encode(tree)
+
+
 def encode_as_go(tree: Any) -> bytes:
     """Compact JSON as Go writes a map: keys in order, and what could be HTML escaped.
 

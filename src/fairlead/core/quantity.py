@@ -185,13 +185,3 @@ def compare(left: str, right: str) -> int:
 def total(texts: Iterable[str]) -> str:
     """The canonical sum of any number of quantities, spelt in the form of the first that is not zero."""
     return str(sum(map(parse, texts), ZERO))
-
-
-def add(left: str, right: str) -> str:
-    """The canonical sum, spelt in the left side's form."""
-    return str(parse(left) + parse(right))
-
-
-def subtract(left: str, right: str) -> str:
-    """The canonical difference, spelt in the left side's form."""
-    return str(parse(left) - parse(right))

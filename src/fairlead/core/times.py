@@ -68,6 +68,14 @@ def parse_time(text: str) -> float:
     return seconds + float(f"0.{parts[2]}") if parts[2] else seconds
 
 
+def time_or_zero(text: str | None) -> float:
+    """Of what others wrote: nothing, and what is no instant, is 0."""
+    try:
+        return parse_time(text) if text else 0.0
+    except ValueError:
+        return 0.0
+
+
 def _time_wrong(text: str, why: str) -> str:
     return f'parsing time {_quoted(text)} as "2006-01-02T15:04:05Z07:00": {why}'
 

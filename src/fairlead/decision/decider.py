@@ -117,7 +117,7 @@ class Decider:
 
 @lru_cache(maxsize=_KEPT)  # a resync asks for each object, and operators of flags are slow
 def _wakes_on(decider: Decider, resource: str, facts: int) -> tuple[Wake[Any], ...]:
-    return tuple(wake for wake in decider.wakes if wake.resource.name == resource and wake.when & facts)
+    return tuple(wake for wake in decider.wakes if wake.resource.name == resource and int(wake.when) & facts)
 
 
 def key_of(resource: str, view: View) -> Key:

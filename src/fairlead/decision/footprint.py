@@ -5,7 +5,7 @@ writers of their own: `metadata.annotations[fairlead.dev/operation]`, `status.co
 `delete` stand for an object's coming and going, `*` for any field, `heard` for when it was heard of last.
 
 The table itself is `control/footprints.py`; `explain/coupling.py` joins it with what was observed on a plane, whose
-audit lines name fields by longer paths (`field_of`). `sim/footprints.py` observes it anew, and a test compares.
+audit lines name fields by longer paths (`field_of`). `tests/sim/footprints.py` observes it anew, and a test compares.
 """
 
 from __future__ import annotations
@@ -103,16 +103,6 @@ def parse_table(text: str) -> dict[str, Footprint]:
     return {controller: Footprint(*acts) for controller, acts in found.items()}
 
 
-def format_table(footprints: Mapping[str, Footprint], width: int = 118) -> str:
-    """As `parse_table` reads it."""
-    lines: list[str] = []
-    for controller, footprint in sorted(footprints.items()):
-        for act, table in zip((READS, WRITES), footprint, strict=True):
-            for resource, fields in sorted(table.items()):
-                lines += _wrapped(f"{controller} {act} {resource}", sorted(fields), width)
-    return "\n".join(lines) + "\n"
-
-
 def merged(these: Mapping[str, Footprint], those: Mapping[str, Footprint]) -> dict[str, Footprint]:
     found: dict[str, Footprint] = dict(these)
     for controller, more in those.items():
@@ -121,35 +111,10 @@ def merged(these: Mapping[str, Footprint], those: Mapping[str, Footprint]) -> di
     return found
 
 
-def missing(known: Mapping[str, frozenset[str]], seen: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:
-    """What was seen, by resource, and no field that is known covers."""
-    found: dict[str, list[str]] = {}
-    for resource, fields in seen.items():
-        declared = known.get(resource, frozenset())
-        more = sorted(each for each in fields if not any(covers(other, each) for other in declared))
-        if more:
-            found[resource] = more
-    return found
-
-
-def covers(declared: str, field: str) -> bool:
-    """Whether what is declared is this field, or all that it is an entry of."""
-    return declared in (field, ANY) or (field.startswith(declared) and field[len(declared)] in ".[")
-
-
 def _both(
     these: Mapping[str, frozenset[str]], those: Mapping[str, frozenset[str]]
 ) -> dict[str, frozenset[str]]:
     return {each: these.get(each, frozenset()) | those.get(each, frozenset()) for each in {**these, **those}}
-
-
-def _wrapped(head: str, fields: list[str], width: int) -> list[str]:
-    lines = [head]
-    for field in fields:
-        if len(lines[-1]) + 1 + len(field) > width:
-            lines.append(" ")
-        lines[-1] += f" {field}"
-    return lines
 
 
 def _opened(obj: Json) -> Json:

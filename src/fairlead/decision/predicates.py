@@ -51,28 +51,35 @@ def facts_of(before: View | None, after: View | None) -> int:
     if newest is None or isinstance(newest, Stored):
         return facts | _UNKNOWN
     meta: Meta = newest.metadata
-    owned, leaving = bool(meta.owner_references), bool(meta.deletion_timestamp)
-    if before is not None and after is not None:
+    if meta.owner_references:
+        facts |= _OWNED
+    if meta.deletion_timestamp:
+        facts |= _LEAVING
+    if facts & _CHANGED:
         was: Any = before
         known: Meta = was.metadata
-        owned |= bool(known.owner_references)
-        leaving |= bool(known.deletion_timestamp)
+        if known.owner_references:
+            facts |= _OWNED
+        if known.deletion_timestamp:
+            facts |= _LEAVING
         if known.labels != meta.labels:
             facts |= _RELABELLED
-        if isinstance(was, Pod) and was.spec.node_name != newest.spec.node_name:
+    if after is None or not isinstance(after, Pod):
+        return facts
+    if not isinstance(before, Pod):
+        if after.spec.node_name:
             facts |= _PLACED
-    elif isinstance(after, Pod) and after.spec.node_name:
-        facts |= _PLACED
-    if owned:
-        facts |= _OWNED
-    if leaving:
-        facts |= _LEAVING
-    if isinstance(after, Pod):
-        if after.finished and not (isinstance(before, Pod) and before.finished):
+        if after.finished:
             facts |= _ENDED
-        for each in after.status.conditions:
-            facts |= _MARKED.get(each.type, 0)
-        if isinstance(before, Pod):
-            for each in before.status.conditions:
-                facts |= _MARKED.get(each.type, 0)
+    else:
+        if before.spec.node_name != after.spec.node_name:
+            facts |= _PLACED
+        if after.finished and not before.finished:
+            facts |= _ENDED
+        for each in before.status.conditions:
+            if each.type in _MARKED:
+                facts |= _MARKED[each.type]
+    for each in after.status.conditions:
+        if each.type in _MARKED:
+            facts |= _MARKED[each.type]
     return facts

@@ -1,8 +1,9 @@
 """Which boundary between those who decide stopped progress, in one sentence, and what to do next. Called by
 `debugging.py`.
 
-From the one who decides over all to the one who runs: nobody leads; the API refused to make the replicas; the
-scheduler's view is older than what it decided on; it has heard, and has not tried again; there is no room; the node.
+From the one who decides over all to the one who runs: nobody leads; the plane rests, because the API does not answer
+it; the API refused to make the replicas; the scheduler's view is older than what it decided on; it has heard, and has
+not tried again; there is no room; the node; the workload itself, which is paused, suspended or has failed.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from fairlead.explain.staleness import STALE, Verdict
 from fairlead.explain.timeline.family import Family
 from fairlead.explain.timeline.lines import Line
 from fairlead.explain.timeline.moment import key_of, name_of
-from fairlead.model.views import PODS, Pod
+from fairlead.explain.workload_told import held_up
+from fairlead.model.views import CRONJOBS, PODS, Pod
 
 _RESOURCE_QUOTA = re.compile(r"exceeded quota: ([a-z0-9.-]+)")
 _PLACEMENT_QUOTA = re.compile(r"quota/([a-z0-9.-]+): exceeded")
@@ -48,6 +50,12 @@ def boundary_of(
     if not plane.acts:
         return Boundary(
             f"between the API and its controllers: nobody here leads ({plane.phase})", "fairlead status"
+        )
+    if plane.rests_seconds:
+        return Boundary(
+            f"between the controllers and the API: the API does not answer {plane.identity}, as on a full disk, so"
+            f" nothing is written for {plane.rests_seconds:.1f} s",
+            "fairlead status",
         )
     if pod is not None:
         return _waits(sources, pod, verdict, space)
@@ -123,4 +131,8 @@ def _runs(sources: Sources, family: Family, workload: str, space: str) -> Bounda
                 f"on node {pod.spec.node_name}: {name} has come to {told}; next step: {standing.owner}",
                 f"kubectl describe {name}{space}",
             )
-    return Boundary("nothing stops it", f"fairlead progress {name_of(workload)}{space}")
+    held = held_up(workload, family.objects[workload])
+    if held is not None:
+        return Boundary(held.sentence, held.action)
+    verb = "timeline" if key_of(workload).resource == CRONJOBS.name else "progress"
+    return Boundary("nothing stops it", f"fairlead {verb} {name_of(workload)}{space}")

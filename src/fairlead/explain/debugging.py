@@ -30,6 +30,7 @@ from fairlead.explain.timeline.inputs import autoscalers_of
 from fairlead.explain.timeline.lines import AUDIT, Line
 from fairlead.explain.timeline.moment import key_of, key_text, name_of
 from fairlead.explain.timeline.telling import unread
+from fairlead.explain.workload_told import ready_told, refuse_others
 from fairlead.model.key import Key
 from fairlead.model.views import PODS, REPLICASETS, Pod
 from fairlead.reconcile.deployment.history import REVISION, REVISION_HISTORY
@@ -51,6 +52,7 @@ def debug(sources: Sources, target: Key, sight: Sight = EVERYTHING) -> Asking[Js
     family = yield from family_of(sources, target, since)
     if family.present is None:
         raise no_such(target, ": fairlead timeline tells of what is gone")
+    refuse_others(target, family.present, family.own)
     workload = family.above[-1] if family.above and family.above[-1] in family.objects else key_text(target)
     there = family.objects[workload]
     pods = [pod for each in sorted(family.own) if (pod := _pod(sources, each)) is not None]
@@ -66,7 +68,7 @@ def debug(sources: Sources, target: Key, sight: Sight = EVERYTHING) -> Asking[Js
         "generation": there["metadata"].get("generation", 0),
         "observed": _observed(family, workload, there),
         "rollout": _rollout(sources, family, workload, pods),
-        "ready": _ready(there, pods),
+        "ready": ready_told(there, pods),
         "pending": [each.metadata.name for each in pending],
         "reason": _reason(last, refused),
         "decision": last.line.record["id"] if last and last.line else refused.record["of"] if refused else "",
@@ -166,21 +168,6 @@ def _rollout(sources: Sources, family: Family, workload: str, pods: list[Pod]) -
         "pods": len(mine),
         "observedByScheduler": len(seen) == len(mine),
     }
-
-
-def _ready(there: Json, pods: list[Pod]) -> Json:
-    """As its status says it; of a lone pod, by its conditions."""
-    status = there.get("status") or {}
-    wanted = (there.get("spec") or {}).get("replicas", status.get("desiredNumberScheduled", 1))
-    ready = sum(
-        any(c.type == "Ready" and c.status == "True" for c in each.status.conditions) for each in pods
-    )
-    alive = sum(each.live for each in pods)
-    if there.get("kind") == "Pod":
-        return {"ready": ready, "desired": 1, "exist": alive}
-    told = status.get("readyReplicas", status.get("numberReady", status.get("ready", 0)))
-    made = status.get("replicas", status.get("currentNumberScheduled", status.get("active", 0)))
-    return {"ready": told, "desired": wanted, "exist": made}
 
 
 def _reason(last: PlacementAttempt | None, refused: Line | None) -> str:

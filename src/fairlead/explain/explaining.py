@@ -66,7 +66,9 @@ def explain(
         "attempt": masked_record(record, spaces),
         "waterfall": waterfall(record),
         "weights": policy.weights if policy is not None else {},
-        "reads": [_read(sources, name, *revisions) for name, revisions in sorted(record["reads"].items())],
+        "reads": [
+            _read(sources, name, *revisions) for name, revisions in sorted(record.get("reads", {}).items())
+        ],
     }
     if pod is not None and record["uid"] != pod.metadata.uid:
         answer["outcome"] += " (that was an earlier pod of this name)"
@@ -193,7 +195,7 @@ def _told_again(inputs: again.Inputs, line: records.NumberedRecord, policy: Poli
 def _inputs(
     sources: Sources, line: records.NumberedRecord, policy: Policy | None
 ) -> Asking[again.Inputs | str]:
-    if policy is None:
+    if policy is None and "policy" in line.record:
         name, revision = line.record["policy"]
         return f"its policy {name}@{revision} is no longer known"
     batch = records.batch_of(sources.journal, line)

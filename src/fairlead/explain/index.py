@@ -48,6 +48,7 @@ class _Line(msgspec.Struct, frozen=True, gc=False):
     id: str = ""
     of: str = ""
     decision: str = ""  # that a request carries out
+    term: str = ""  # that it opens
     log: tuple[str, int] | None = (
         None  # of a plane in another process, and the number that the line has there
     )
@@ -57,7 +58,7 @@ _line = msgspec.json.Decoder(_Line).decode
 
 
 def id_key(decision: str) -> str:
-    """What a decision, and what is told of it later, is found by."""
+    """What a decision, and what is told of it later, is found by; and the line that opens a term, by its name."""
     return f"#{decision}"
 
 
@@ -75,7 +76,7 @@ def touched_by(body: bytes) -> list[str]:
     target = line.object
     key = target if isinstance(target, str) else _key(target)
     keys = [key, *line.about] if key else [*line.about]
-    named = line.id or line.of or line.decision
+    named = line.id or line.of or line.decision or line.term
     if named:
         keys.append(id_key(named))
     if line.log is not None:

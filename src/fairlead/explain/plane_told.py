@@ -48,6 +48,7 @@ class PlaneTold(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True)
     merged: int = 0  # blocked decisions that a line stands for with others, since then
     assumed: tuple[str, ...] = ()
     waiting: int = 0  # pods in the queue of its scheduler
+    rests_seconds: float = 0.0  # so long it writes nothing, because the API did not answer it (`breaker.py`)
     queued: dict[str, dict[str, Any]] = {}
 
     @property
@@ -63,6 +64,7 @@ def plane_told(plane: Plane, now: float) -> PlaneTold:
     """Of everything but the queue, of which `queued_pod` tells."""
     reads = {each.decider.name: tuple(read.name for read in each.decider.reads) for each in plane.controllers}
     assumed: tuple[str, ...] = ()
+    breaker = plane.health.breaker
     if plane.placer is not None:
         reads[SCHEDULER] = tuple(each.name for each in Placer.reads)
         assumed = tuple(
@@ -84,6 +86,7 @@ def plane_told(plane: Plane, now: float) -> PlaneTold:
         merged=plane.health.merging.merged,
         assumed=assumed,
         waiting=len(plane.placer.waiting) if plane.placer is not None else 0,
+        rests_seconds=round(breaker.open_until - now, 1) if breaker.is_open(now) else 0.0,
     )
 
 

@@ -9,19 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import chain
 from typing import Any, NamedTuple
 
 from fairlead.control.attempts import SCHEDULER
+from fairlead.control.batch_lines import BatchLines, find_batch
 from fairlead.control.record import STREAM
 from fairlead.core import codec
 from fairlead.explain.asking import Asking
 from fairlead.explain.index import DecisionIndex, touched_by
 from fairlead.store.contract import Journal, Note
-from fairlead.store.tail import lines_backwards
 
 Json = dict[str, Any]
-_BATCH_MAX = 20_000  # lines of one batch, and of what others wrote among them
 _PAGE = 100  # lines that are read before others have their turn
 
 
@@ -44,8 +42,9 @@ def touching(
     limit: int = _PAGE,
     stream: str = STREAM,
 ) -> Asking[list[StoredNote]]:
-    """Lines that touch one of these objects, the newest first."""
+    """Lines that touch one of these objects, the newest first. Those of attempts say what their batch read."""
     found: list[StoredNote] = []
+    batches = BatchLines(journal)
     wanted = frozenset(keys)
     while len(found) < limit:
         page = min(_PAGE, limit - len(found))
@@ -53,7 +52,7 @@ def touching(
         for sequence in sequences:
             lines = journal.notes(stream, sequence - 1, 1)
             if lines and lines[0][0] == sequence and not wanted.isdisjoint(touched_by(lines[0][2].body)):
-                found.append(StoredNote(*lines[0]))
+                found.append(StoredNote(sequence, lines[0][1], batches.whole(sequence, lines[0][2])))
         if len(sequences) < page:
             break
         before = sequences[-1]
@@ -89,15 +88,10 @@ def _is_attempt(record: Json, key: str) -> bool:
 
 
 def batch_of(journal: Journal, attempt: NumberedRecord) -> Json | None:
-    """The record of the batch that an attempt was part of, which is not far before it; None if the log no longer has
-    it."""
-    number, oldest = attempt.record["batch"], attempt.sequence - _BATCH_MAX
-    wanted = b'"batch":%d' % number
-    for sequence, _, note in chain.from_iterable(lines_backwards(journal, STREAM, attempt.sequence, _PAGE)):
-        if sequence < oldest:
-            break
-        if wanted in note.body and b'"assumed":' in note.body:
-            record: Json = codec.decode(note.body)
-            if record["batch"] == number and "pods" in record:
-                return record if record["time"] == attempt.record["time"] else None
-    return None
+    """The record of the batch that an attempt was part of; None if the log no longer has it."""
+    of = attempt.record
+    body = find_batch(journal, attempt.sequence, of.get("position", 0), of["batch"], of["time"])
+    if body is None:
+        return None
+    record: Json = codec.decode(body)
+    return record

@@ -151,7 +151,7 @@ class Sources:
         the policy was deleted since, or before. What is in use now serves only where history does not reach: another
         policy of that name may have come to the same generation."""
         then = built_in = default_policy()
-        wanted = tuple(record["policy"])
+        wanted = tuple(record.get("policy", ()))  # none: the line of its batch, which says so, is gone
         if wanted == (built_in.name, built_in.revision):
             return built_in
         try:

@@ -64,7 +64,7 @@ class Verdict(NamedTuple):
 def verdict_of(sources: Sources, pod: Pod, record: Json, policy: Policy) -> Asking[Verdict]:
     """Of the attempt that this record tells of, for a pod that still has no node."""
     ages, heard = [], sources.told.heard
-    for resource, (used, _) in sorted(record["reads"].items()):
+    for resource, (used, _) in sorted(record.get("reads", {}).items()):
         ages.append(age_of(sources.reader, resource, used, heard.get(resource, 0)))
         yield None
     newest = _newest(sources, pod)

@@ -1,4 +1,4 @@
-"""The brake of a zone: how many of its nodes are silent decides how fast pods may be released there.
+"""The brake of a zone or a region: how many of its nodes are silent decides how fast pods may be released there.
 
 Pure; used by `reconcile/nodes/evidence_policy.py`, which writes the result into the EvidencePolicy's status, and by the
 simulator's checkers. Many nodes that fall silent together are more likely one broken switch, or a broken observer,
@@ -7,6 +7,9 @@ than many broken nodes.
     Normal    releasesPerMinute
     Slowed    slowedReleasesPerMinute: from `slowedShare` of the zone, and no fewer than `silentNodesMin` nodes
     Stopped   nothing: from `stoppedShare` of the zone likewise, or every node there is in any zone
+
+A region is judged by its own shares, and each of its zones is at least what the region is: a few nodes of each of many
+zones are as suspicious together as many of one.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ from fairlead.model.views import EvidenceRelease
 
 NORMAL, SLOWED, STOPPED = "Normal", "Slowed", "Stopped"
 STATES = (NORMAL, SLOWED, STOPPED)
+_REGION_REASONS = {"ZoneSilent": "RegionSilent", "MuchSilent": "RegionMuchSilent"}
 #: bound: plane | the window of a zone's releases | -
 WINDOW_SECONDS = 60.0
 #: bound: plane | a release is remembered for at most | forgotten
@@ -45,6 +49,12 @@ class Brake(NamedTuple):
     reason: str
     message: str
 
+    def within(self, region: str, found: Brake) -> Brake:
+        """Of a zone in this region: the worse of both, told by its own reason where they are alike."""
+        if STATES.index(found.state) <= STATES.index(self.state):
+            return self
+        return Brake(found.state, found.reason, f"{self.message}; region {region}: {found.message}")
+
 
 def limits_of(spec: Json) -> BrakeLimits:
     given = spec.get("zones") or {}
@@ -54,6 +64,21 @@ def limits_of(spec: Json) -> BrakeLimits:
             for name, default, _, _ in rows.ZONE_LIMITS
         )
     )
+
+
+def region_limits_of(spec: Json) -> BrakeLimits:
+    """Rates are the zones'."""
+    given = spec.get("regions") or {}
+    found = {
+        name: float(default if given.get(name) is None else given[name])
+        for name, default, _, _ in rows.REGION_LIMITS
+    }
+    return BrakeLimits(0.0, 0.0, found["slowedShare"], found["stoppedShare"], found["silentNodesMin"])
+
+
+def region_brake_of(limits: BrakeLimits, silent: int, nodes: int) -> Brake:
+    found = brake_of(limits, silent, nodes, all_silent=False)
+    return found._replace(reason=_REGION_REASONS.get(found.reason, found.reason))
 
 
 def brake_of(limits: BrakeLimits, silent: int, nodes: int, *, all_silent: bool) -> Brake:

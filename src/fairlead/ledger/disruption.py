@@ -18,6 +18,7 @@ import msgspec
 from fairlead.core.times import timestamp
 from fairlead.model.kind import Json
 from fairlead.model.marks import DISRUPTION_TARGET, RELEASED
+from fairlead.model.metadata import is_observed
 from fairlead.model.selectors import from_object, matches_label_selector
 
 # Evictions recorded but not yet seen by the budget's controller; more than this means it is not running.
@@ -88,12 +89,6 @@ def count_healthy(budget: Json, pods: Iterable[bytes], is_out_of_reach: Callable
     return count
 
 
-def _is_computed(budget: Json) -> bool:
-    """Whether the status is of the budget as it is now."""
-    observed = (budget.get("status") or {}).get("observedGeneration", 0)
-    return bool(observed >= budget["metadata"].get("generation", 1))
-
-
 def is_free(budget: Json, pod: Json, healthy_now: int, *, lost: bool = False) -> bool:
     """A pod that is not ready, or `lost` where nobody hears of it, was not counted as healthy: without it the
     application is no worse off, which is enough where the budget says so (AlwaysAllow), or where it is met
@@ -106,13 +101,13 @@ def is_free(budget: Json, pod: Json, healthy_now: int, *, lost: bool = False) ->
         return True
     status = budget.get("status") or {}
     desired = status.get("desiredHealthy", 0)
-    return _is_computed(budget) and bool(0 < desired <= min(status.get("currentHealthy", 0), healthy_now))
+    return is_observed(budget) and bool(0 < desired <= min(status.get("currentHealthy", 0), healthy_now))
 
 
 def refusal(budget: Json, healthy_now: int) -> EvictionRefusal | None:
     """Why the budget has no room now; None if it has."""
     status, name = budget.get("status") or {}, budget["metadata"]["name"]
-    if not _is_computed(budget):
+    if not is_observed(budget):
         why = f"The disruption budget {name} is still being processed by the server."
         return EvictionRefusal(why, _RECOMPUTED_SECONDS)
     if len(status.get("disruptedPods") or ()) > DISRUPTED_PODS_MAX:

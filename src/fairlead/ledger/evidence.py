@@ -1,7 +1,8 @@
 """An EvidencePolicy as arithmetic: which row allows an act, how far a silent node has come, when a pod is due.
 
 Pure; used by the controllers of node health, release, return and eviction (`reconcile/`), which all judge by the same
-functions and cite the row they acted on. Without the object no row allows anything.
+functions and cite the row they acted on. Without the object, because somebody deleted it or because the API has no such
+kind, the rows hold that a server begins with: what is missing switches nothing off (docs/adr/0038).
 
     silence of a node's lease      what the node is
     less than StopPlacement        Heard      nothing; from 3/8 of the lease on its pods are not counted on
@@ -20,6 +21,7 @@ from fairlead.model.kind import Json
 from fairlead.model.marks import (
     NOT_READY,
     OUT_OF_SERVICE,
+    REGION,
     SILENT_SINCE,
     SUSPECT,
     UNREACHABLE,
@@ -37,27 +39,30 @@ NO_SCHEDULE, NO_EXECUTE = "NoSchedule", "NoExecute"
 MISSED_SHARE = 0.375
 # A lease that does not say how long it is for; agents make theirs for so long.
 _LEASE_SECONDS = 40
+_BUILT_IN_ROWS: Sequence[Json] = tuple(rows.default_spec()["rows"])
 
 
 class Allowed(NamedTuple):
-    """What a row allows: after how long, and how it is cited."""
+    """What a row allows: after how long, and how it is cited. `built_in`: it is a row of no object."""
 
     row: str
     after_seconds: float
+    built_in: bool = False
 
     @property
     def cited(self) -> str:
-        return f"EvidencePolicy/{rows.NAME} row {self.row}"
+        return f"EvidencePolicy/{rows.NAME} row {self.row}{', built in' if self.built_in else ''}"
 
 
 class Evidence:
     """The rows by signal and act. A row that claims more than it may (written by an older or newer server) is left
     out: it allows nothing."""
 
-    __slots__ = ("_allowed", "_rows")
+    __slots__ = ("_allowed", "_built_in", "_rows")
 
     def __init__(self, policy: EvidencePolicy | None) -> None:
-        self._rows: Sequence[Json] = (policy.spec.get("rows") or ()) if policy is not None else ()
+        self._built_in = policy is None
+        self._rows: Sequence[Json] = (policy.spec.get("rows") or ()) if policy is not None else _BUILT_IN_ROWS
         self._allowed: dict[tuple[str, str], Allowed | None] = {}  # what was asked for
 
     def allows(self, signal: str, act: str) -> Allowed | None:
@@ -78,7 +83,8 @@ class Evidence:
                 continue
             for each in row.get("acts") or ():
                 if each.get("act") == act in rows.ACTS and not rows.row_problem(signal, confidence, act):
-                    return Allowed(row.get("name") or "", float(each.get("afterSeconds") or 0.0))
+                    after = float(each.get("afterSeconds") or 0.0)
+                    return Allowed(row.get("name") or "", after, self._built_in)
         return None
 
     @property
@@ -125,6 +131,11 @@ def is_unheard(node: Node, renewal: str) -> bool:
 
 def zone_of(node: Node) -> str:
     return node.metadata.labels.get(ZONE) or NO_ZONE
+
+
+def region_of(node: Node) -> str:
+    """ "": it says none, and is judged by its zone alone."""
+    return node.metadata.labels.get(REGION) or ""
 
 
 def taint_of(node: Node, key: str, effect: str) -> Json | None:

@@ -72,8 +72,3 @@ def note_handover(pod: Json, to: str, stage: str, now: float) -> Json:
         "lastTransitionTime": timestamp(now),
     }
     return {**pod, "status": {**status, "conditions": [*kept, condition]}}
-
-
-def is_released(pod: Json) -> bool:
-    conditions = (pod.get("status") or {}).get("conditions") or ()
-    return any(each.get("type") == RELEASED and each.get("status") == "True" for each in conditions)

@@ -40,10 +40,6 @@ def autoscaling(changes: OverrideChanges) -> bool:
     return changes.pause_autoscaler
 
 
-def expansion(changes: OverrideChanges) -> bool:
-    return changes.pause_expansion
-
-
 def rollout(changes: OverrideChanges) -> bool:
     return changes.pause_rollout
 
@@ -228,17 +224,23 @@ def approves(override: SchedulerOverride, meta: Meta) -> bool:
 
 
 def held_size(
-    overrides: Iterable[SchedulerOverride], namespace: str, uid: str, names: Iterable[Name], now: float
+    overrides: Iterable[SchedulerOverride],
+    namespace: str,
+    uid: str,
+    names: Iterable[Name],
+    now: float,
+    has: int = 0,
 ) -> tuple[int, Hold] | None:
     """The size that a workload is not to grow beyond, as the server noted it in its overrides; None: no such one holds.
-    A workload that came after one began has no size there: it is to have no pods yet."""
+    What it `has` beyond that it keeps, as it came before anybody heard of the override: a pause takes nothing away. One
+    that came after an override began has no size there, and keeps what it adopted."""
     names = tuple(names)
     sizes: list[tuple[int, SchedulerOverride]] = []
     for each in active(overrides, now):
         if not each.spec.changes.pause_expansion or not covers(each, namespace, names):
             continue
         noted = noted_size(each, uid)
-        sizes.append((noted.replicas if noted is not None else 0, each))
+        sizes.append((max(noted.replicas, has) if noted is not None else has, each))
     hold = _hold([each for _, each in sizes])
     return (min(size for size, _ in sizes), hold) if hold is not None else None
 

@@ -90,7 +90,7 @@ def counts(pod: Pod) -> bool:
     """Whether it is one of those that its workload wants."""
     if pod.metadata.deletion_timestamp or pod.status.phase == "Failed":
         return False
-    return not any(c.type == RELEASED and c.status == "True" for c in pod.status.conditions)
+    return not pod.released
 
 
 def progress(

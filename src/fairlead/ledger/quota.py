@@ -83,12 +83,6 @@ def covers(selector: Json | None, labels: Mapping[str, str] | None) -> bool:
     return not selector or (labels is not None and from_object(selector).matches(labels))
 
 
-def is_counted(quota: Json) -> bool:
-    """Whether `status.used` is about the spec as it is now."""
-    observed = (quota.get("status") or {}).get("observedGeneration", 0)
-    return bool(observed >= quota["metadata"].get("generation", 1))
-
-
 def used_of(quota: Json) -> Usage:
     return exact((quota.get("status") or {}).get("used") or {})
 

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from fairlead.core.times import parse_time
 from fairlead.ledger.reservation import IN_USE
 from fairlead.model.key import Key
-from fairlead.model.marks import NODE_LEASES, RELEASED
+from fairlead.model.marks import GIVEN_UP, NODE_LEASES, RELEASED
 from fairlead.model.metadata import FOREGROUND, ORPHAN
 from fairlead.model.reasons import CONFIRMATION
 from fairlead.model.views import JOBS, LEASES, PODS, Condition, Job, Lease, Meta, Pod
@@ -159,19 +159,22 @@ def over_limit(ended: Iterable[Pod], limit: int, now: float) -> list[Finding]:
 
 
 def is_let_go(pod: Pod) -> bool:
-    """Ended well, of a Job, and without the finalizer: its Job has counted it, or somebody took that away."""
-    owner = pod.metadata.controller
-    of_job = owner is not None and owner.kind == JOBS.kind
-    return of_job and pod.status.phase == "Succeeded" and TRACKING not in pod.metadata.finalizers
+    """Ended well, of a Job, and without the finalizer: its Job has counted it, or somebody took that away. One that
+    its Job gave up while it was at work is none of these."""
+    meta = pod.metadata
+    of_job = meta.controller is not None and meta.controller.kind == JOBS.kind
+    ended = pod.status.phase == "Succeeded" and TRACKING not in meta.finalizers
+    return of_job and ended and GIVEN_UP not in meta.annotations
 
 
 def not_counted(job: Job, let_go: Sequence[Pod], now: float) -> list[Finding]:
     """`let_go`: its pods that are so. A Job counts a pod before it takes its finalizer away: what it has counted is
-    never less than those. Of an indexed Job others are let go uncounted, so nothing is said."""
+    never less than those. An indexed Job lets others go uncounted, and one that is being deleted all: of these
+    nothing is said."""
     waiting = len(job.status.uncounted_terminated_pods.get("succeeded") or ())
     counted = job.status.succeeded + waiting
     more = len(let_go) - counted
-    if job.spec.completion_mode == "Indexed" or more <= 0:
+    if job.spec.completion_mode == "Indexed" or job.metadata.deletion_timestamp or more <= 0:
         return []
     why = (
         f"Job {job.metadata.name} has counted {counted} of {len(let_go)} pods that ended well and were let go: of"

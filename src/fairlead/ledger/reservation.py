@@ -31,8 +31,10 @@ def end_of(reservation: Reservation) -> float:
 
 
 def keeps(reservation: Reservation) -> bool:
-    """Whether it keeps room on its node now, as far as its status says."""
-    return reservation.status.phase == ACTIVE and bool(reservation.status.node_name)
+    """Whether it keeps room on its node now, as far as its status says. One that is being deleted keeps none: nobody
+    can be bound with it any more."""
+    status = reservation.status
+    return status.phase == ACTIVE and bool(status.node_name) and not reservation.metadata.deletion_timestamp
 
 
 def room_of(reservation: Reservation) -> Usage:
@@ -53,6 +55,8 @@ def refusal(reservation: Reservation, node: str, now: float) -> str:
     if status.phase != ACTIVE:
         to = f" to pod {status.allocated_to.name}" if status.allocated_to is not None else ""
         return f"it is {status.phase or PENDING}{to}, not {ACTIVE}"
+    if reservation.metadata.deletion_timestamp:
+        return "it is being deleted"
     if now >= end_of(reservation):
         return "its time is over"
     if status.node_name != node:

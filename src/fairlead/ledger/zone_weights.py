@@ -80,6 +80,14 @@ def noted(annotations: Mapping[str, str]) -> ZoneWeights | None:
     return found if len(found.weights) <= NAMED_MAX else None
 
 
+def load_on(weights: ZoneWeights, zones: Iterable[str]) -> tuple[float, str]:
+    """How many times its new connections the endpoint gets that gets most, and its zone; `zones`: one of each that is
+    ready. 0.0: nobody gets any, and the weights are not followed."""
+    shares = [(weights.of(zone), zone) for zone in zones]
+    most, zone = max(shares, default=(0, ""))
+    return (most * len(shares) / sum(share for share, _ in shares), zone) if most else (0.0, "")
+
+
 def leaves_none(weights: ZoneWeights, zones: Iterable[str]) -> bool:
     """Whether somebody is ready, in these zones, and the weights would send connections to none of them: then they
     are not followed."""

@@ -60,9 +60,12 @@ from fairlead.model.kinds.pod import kind as pod
 
 
 class Catalog:
-    """A fixed set of kinds. Iterating gives them in their order."""
+    """A fixed set of kinds. Iterating gives them in their order. `changes` grows when there are others than before,
+    which is never, but for those of `served.py`."""
 
     __slots__ = ("_by_kind", "_by_path", "_by_resource", "_kinds", "versions")
+
+    changes: int = 0
 
     def __init__(self, kinds: Iterable[Kind]) -> None:
         self._kinds = tuple(kinds)

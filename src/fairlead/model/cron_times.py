@@ -171,14 +171,6 @@ def weekday(day: int) -> int:
     return (day + 4) % 7
 
 
-def days_from_civil(year: int, month: int, day: int) -> int:
-    """Days since the epoch of a date, counted in years that begin in March."""
-    year -= month <= 2
-    era, of_era = divmod(year, 400)
-    of_year = (153 * (month + (-3 if month > 2 else 9)) + 2) // 5 + day - 1
-    return era * 146_097 + of_era * 365 + of_era // 4 - of_era // 100 + of_year - 719_468
-
-
 def civil_from_days(days: int) -> tuple[int, int, int]:
     """The date, as (year, month, day), of a number of days since the epoch."""
     era, of_era = divmod(days + 719_468, 146_097)

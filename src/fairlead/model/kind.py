@@ -99,6 +99,7 @@ class Kind:
     status_on_create: bool = False  # a status sent with create is kept (nodes register with theirs)
     deletecollection: bool = True  # a DELETE without a name deletes them all
     shows_deleted: bool = False  # a completed deletion answers with the object instead of a Status
+    ends_when_deleted: bool = False  # takes no finalizers: what holds while it exists ends as it is deleted
     generation: bool = True  # bumped when anything but metadata and status changes
     name_rule: str = "subdomain"  # of: subdomain, label, label1035, path-segment (see model/names.py)
     finalizers_spec: tuple[str, ...] = ()  # spec.finalizers set at create (namespaces)
@@ -144,10 +145,16 @@ class Kind:
     openapi: Json | None = None
     list_kind_name: str = ""  # defaults to kind + List
     definition: str = ""  # name of the CustomResourceDefinition it stands in
+    # Of group, version and plural, found once because every request asks for them several times:
+    api_version: str = field(init=False, repr=False, compare=False)
+    resource: str = field(
+        init=False, repr=False, compare=False
+    )  # the store's name: `pods`, `deployments.apps`
 
-    @property
-    def api_version(self) -> str:
-        return f"{self.group}/{self.version}" if self.group else self.version
+    def __post_init__(self) -> None:
+        named = f"{self.group}/{self.version}" if self.group else self.version
+        object.__setattr__(self, "api_version", named)
+        object.__setattr__(self, "resource", f"{self.plural}.{self.group}" if self.group else self.plural)
 
     @property
     def stored_api_version(self) -> str:
@@ -159,11 +166,6 @@ class Kind:
             if each.api_version == self.stored_api_version:
                 return each.convert(obj)
         return obj
-
-    @property
-    def resource(self) -> str:
-        """Group-resource, the store's name of the kind: `pods`, `deployments.apps`."""
-        return f"{self.plural}.{self.group}" if self.group else self.plural
 
     @property
     def list_kind(self) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 PLANE_NAMESPACE, PLANE_LEASE = "kube-system", "fairlead-plane"  # who leads
 PLANE_FENCE = "fairlead-plane-fence"  # a Lease that changes with the leader only
+CONTROL_LEASE = "fairlead-control"  # who leads where controllers are processes of their own
 NODE_LEASES = "kube-node-lease"  # the namespace; a lease is called like its node
 
 DECISION = "fairlead.dev/decision"  # annotation of an Event: the newest decision that it tells of
@@ -76,6 +77,9 @@ ON_RETURN = "fairlead.dev/on-return"  # annotation: which stays if the released 
 KEEP_ORIGINAL, KEEP_REPLACEMENT, KEEP_NEWEST = "keep-original", "keep-replacement", "keep-newest"
 RETURN_RULES = (KEEP_REPLACEMENT, KEEP_ORIGINAL, KEEP_NEWEST)  # the first is the default
 
+# annotation "true" of a Job's pod that was wanted no more: nobody counts it, even if it ends before it is deleted
+GIVEN_UP = "fairlead.dev/given-up"
+
 HOLLOW_USAGE = "hollow.fairlead.dev/usage"  # annotation: what each such pod uses on a hollow node
 HOLLOW_LOAD = "hollow.fairlead.dev/load"  # annotation: what all ready pods that have it use together there
 
@@ -83,3 +87,5 @@ HOLLOW_LOAD = "hollow.fairlead.dev/load"  # annotation: what all ready pods that
 POD_NETWORK = "127.128.0.0/9"  # a /24 of it is a node's spec.podCIDR
 HOLLOW_NETWORK = "127.240.0.0/12"  # of it: what hollow nodes and pods say theirs is; nobody listens there
 SERVICE_NETWORK = "127.96.0.0/16"  # clusterIPs
+# On a pod: a person removed what guarded the room that it uses (`api/admission/finalizers.py`).
+GUARD_REMOVED = "fairlead.dev/guard-removed"

@@ -154,6 +154,12 @@ def validate_metadata_update(new: Json, old: Json, problems: Problems) -> None:
             problems.forbidden("metadata.finalizers", f"{text}[]string{{{listed}}}")
 
 
+def is_observed(obj: Json) -> bool:
+    """Whether the status is of the spec as it is now."""
+    observed = (obj.get("status") or {}).get("observedGeneration", 0)
+    return bool(observed >= obj["metadata"].get("generation", 1))
+
+
 def metadata_warnings(obj: Json) -> list[str]:
     """Accepted, but likely to clash: finalizers without a domain."""
     return [

@@ -13,7 +13,7 @@ the time. Used by the kind's columns, by the controller and by metrics. Pure.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 #: bound: objects | window of a ServiceLevelObjective that says none | -
 DEFAULT_WINDOW_SECONDS = 86_400
@@ -40,13 +40,6 @@ class Lacked(NamedTuple):
     since: float = 0.0
     until: float = 0.0
     seconds: float = 0.0
-
-
-class Promise(Protocol):
-    @property
-    def objective(self) -> float: ...  # percent
-    @property
-    def window_seconds(self) -> int: ...
 
 
 class ObjectiveAccount(NamedTuple):

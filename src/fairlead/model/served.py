@@ -15,7 +15,7 @@ from fairlead.model.kind import Kind
 
 
 class Served(Catalog):
-    """A catalog whose custom kinds come and go. `changes` grows with each change."""
+    """A catalog whose custom kinds come and go."""
 
     __slots__ = ("_fixed", "_owned", "changes")
 

@@ -39,6 +39,7 @@ from fairlead.queue.snapshot import HotKey, QueueCounts, QueueSnapshot, Retried,
 _SLACK = 64
 # Due entries that one call moves at most: no call takes long because a million keys became due while nobody asked.
 _ADMITTED_MAX = 256
+_PRIORITIES = tuple(sorted(Priority))
 
 
 class Backoff(Protocol):
@@ -57,7 +58,7 @@ class WorkQueue(Generic[K]):
         self._working: dict[K, KeyInProgress[K]] = {}  # in the order they started
         self._again = 0
         self._ready = 0
-        self._lines: tuple[FairLine[K], ...] = tuple(FairLine(priority) for priority in sorted(Priority))
+        self._lines: tuple[FairLine[K], ...] = tuple(map(FairLine, _PRIORITIES))
         self._descending = self._lines[::-1]
         self._delayed: Delayed[K] = Delayed()
         self._arrivals: deque[QueuedKey[K]] = deque()  # as they became ready, with some popped ones

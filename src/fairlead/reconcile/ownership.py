@@ -40,12 +40,15 @@ def revision_of(view: View) -> int:
 
 
 def owners_of(view: View) -> tuple[Owner, ...]:
-    return view.owners if isinstance(view, Stored) else meta_of(view).owner_references
+    found: Any = view
+    owners: tuple[Owner, ...] = view.owners if isinstance(view, Stored) else found.metadata.owner_references
+    return owners
 
 
 def is_deleting(view: View) -> bool:
     """Whether its deletion was asked for."""
-    return view.deleting if isinstance(view, Stored) else bool(meta_of(view).deletion_timestamp)
+    found: Any = view
+    return view.deleting if isinstance(view, Stored) else bool(found.metadata.deletion_timestamp)
 
 
 def ties_of(view: View) -> Ties:

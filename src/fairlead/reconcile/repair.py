@@ -146,7 +146,8 @@ def _act_approved(each: Found, by: SchedulerOverride) -> tuple[Effect, EventNote
 def findings(view: Reading, ended_max: int, now: float) -> Iterator[Found]:
     """All there is to say of pods and leases, each object once."""
     nodes = {node.metadata.name: bool(node.spec.taints) for node in view.list(NODES)}
-    calm = {"", *(name for name, tainted in nodes.items() if not tainted)}
+    calm = {name for name, tainted in nodes.items() if not tainted}
+    calm.add("")
     releasable = is_releasable(Evidence(view.get(EVIDENCE_POLICIES, "", rows.NAME)))
     ended: dict[Key, Pod] = {}
     let_go: dict[tuple[str, str], list[Pod]] = {}  # by the namespace and uid of their Job

@@ -110,9 +110,10 @@ class _Keeper:
         waiting = 0
         for each in found:
             if each.metadata.deletion_timestamp:
-                let_go = _let_go(view, each)
-                if let_go is not None:
-                    effects.append(let_go)
+                last = each.status
+                ending = _let_go(view, each) or _status(each, last.phase, last.node_name, _told(each), now)
+                if ending is not None:
+                    effects.append(ending)
                 continue
             phase, node, message = self._wanted(view, each, held, now)
             waiting += phase == ledger.PENDING
@@ -127,8 +128,8 @@ class _Keeper:
                 effects.append(effect)
             outlived = phase == ledger.ALLOCATED and now >= ledger.end_of(each)  # its pod's end wakes this
             if phase != ledger.RELEASED and not removable and not outlived:
-                kept = EXPIRED_KEPT_SECONDS if phase == ledger.EXPIRED else 0.0
-                times.append(ledger.end_of(each) + kept)
+                further = EXPIRED_KEPT_SECONDS if phase == ledger.EXPIRED else 0.0
+                times.append(ledger.end_of(each) + further)
         again_at = now if len(effects) > EFFECTS_MAX else min(times, default=0.0)
         verdict = Waiting("NoRoom", f"{waiting} reservations wait for room") if waiting else SETTLED
         return Decision(verdict, tuple(effects[:EFFECTS_MAX]), again_at)

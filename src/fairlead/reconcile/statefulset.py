@@ -30,10 +30,11 @@ from fairlead.decision.contract import (
     Verdict,
     Waiting,
 )
-from fairlead.decision.decider import Decider, Wake
+from fairlead.decision.decider import Decider, Wake, WatchEvent, key_of
 from fairlead.decision.effects import Create, Delete, Effect, delete_object, identity, premise_of
 from fairlead.decision.ensure import ensure_child, ensure_gone, ensure_status
 from fairlead.decision.notes import note_children, note_failure, regarding_of
+from fairlead.decision.predicates import GONE
 from fairlead.decision.wakes import claiming, workload_itself
 from fairlead.model.key import Key
 from fairlead.model.reasons import HELD_BY_OVERRIDE
@@ -77,12 +78,20 @@ def statefulset_decider() -> Decider:
         wakes=(
             Wake(STATEFULSETS, workload_itself),
             *claiming(STATEFULSETS, PODS),
+            Wake(PODS, _of_name, when=GONE, among=STATEFULSETS),
             *claiming(STATEFULSETS, CONTROLLER_REVISIONS),
         ),
         decide=_decide,
         refused=_refused,
     )
     return heeding(decider, STATEFULSETS)
+
+
+def _of_name(event: WatchEvent[Pod]) -> Iterable[Key]:
+    """A set also waits for the name of a pod that is not its own: another's, or one that its namesake left behind."""
+    name = event.key.name.rpartition("-")[0]
+    found = event.view.get(STATEFULSETS, event.key.namespace, name)
+    return (key_of(STATEFULSETS.name, found),) if found and ordinal_of(found, event.key.name) >= 0 else ()
 
 
 def _decide(view: Reading, key: Key, now: float) -> Decision:

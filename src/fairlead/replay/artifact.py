@@ -28,6 +28,7 @@ from typing import Any
 import msgspec
 
 from fairlead.core.errors import FormatError, UsageError
+from fairlead.replay.well_formed import check_incident
 
 FORMAT = 2
 READABLE = (1, FORMAT)
@@ -149,7 +150,10 @@ def read_artifact(data: bytes) -> Artifact:
         if name not in given and (name == "head" or given["head"].origin == SIMULATION):
             raise UsageError(f"the artifact cannot be read: it has no line `{name}`")
     given |= {field: tuple(given[field]) for field in _LISTS.values()}
-    return Artifact(**given)
+    artifact = Artifact(**given)
+    if artifact.head.origin == LIVE:
+        check_incident(artifact)
+    return artifact
 
 
 def _check_format(first: bytes) -> None:

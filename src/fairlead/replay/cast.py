@@ -6,9 +6,9 @@ Used by `rerun.py`. Custom kinds come and go while a plane runs, and some contro
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from fairlead.agent.hollow.decider import hollow_decider
+from fairlead.agent.hollow.decider import HOLLOW, hollow_decider
 from fairlead.control.placing import Placer
 from fairlead.control.roster import default_deciders
 from fairlead.control.sources import resources_read
@@ -19,22 +19,40 @@ from fairlead.model.key import Key
 from fairlead.model.served import Served
 from fairlead.model.views import Resource, Stored, View
 
+_PREFIX = "hollow-"
+_NONE: Mapping[str, int] = {}
+
 
 def usual_deciders(hollow_nodes: int = 0) -> tuple[Decider, ...]:
     """Those of `fairlead up`. `hollow_nodes`: how many of its nodes it was to pretend."""
-    return (*default_deciders(), hollow_decider("hollow-", hollow_nodes))
+    return (*default_deciders(), hollow_decider(_PREFIX, hollow_nodes))
 
 
 class Cast:
-    def __init__(self, deciders: Sequence[Decider]) -> None:
+    """`pretended`: in which term how many hollow nodes were to be registered, where that differs from the deciders'."""
+
+    def __init__(self, deciders: Sequence[Decider], pretended: Mapping[str, int] = _NONE) -> None:
         self._deciders = {each.name: each for each in deciders}
+        self._pretended = pretended
+        self._hollow: dict[int, Decider] = {}  # by how many nodes they register
         self._kinds: Served | None = next((each.kinds for each in deciders if each.kinds is not None), None)
         self._serves: dict[str, bytes] = {}  # definitions that are known, as they are stored
         # Shared with those who decode: it grows with custom kinds.
         self.resources: dict[str, Resource[View]] = resources_read((*deciders, Placer))
 
-    def decider(self, name: str) -> Decider | None:
-        return self._deciders.get(name)
+    def decider(self, name: str, term: str = "") -> Decider | None:
+        """`term`: in which it decided."""
+        nodes = self._pretended.get(term) if name == HOLLOW else None
+        if nodes is None:
+            return self._deciders.get(name)
+        return self._hollow.setdefault(nodes, hollow_decider(_PREFIX, nodes))
+
+    def knows_nodes(self, name: str, term: str) -> bool:
+        """Whether it is known how many nodes this controller was to register."""
+        if name != HOLLOW or term in self._pretended:
+            return True
+        known = self._deciders.get(name)
+        return known is not None and bool(known.initial_keys)
 
     def serve(self, definitions: Iterable[Stored]) -> None:
         """These are the definitions of custom kinds from now on."""

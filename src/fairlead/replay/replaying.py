@@ -32,6 +32,7 @@ from fairlead.replay.past import NotKept
 from fairlead.replay.placement import differences, place_again, policy_then
 from fairlead.replay.rerun import Rerun, Rerunner
 from fairlead.replay.stored import CapturedHistory
+from fairlead.replay.terms import pretended_in, term_of
 from fairlead.schedule.registry import policy_from
 
 #: bound: plane | differences that a replay names one by one | the others are counted
@@ -74,10 +75,6 @@ class Replay(msgspec.Struct):
     def first_divergence(self) -> DifferentDecision | None:
         return self.differences[0] if self.differences else None
 
-    @property
-    def skipped_count(self) -> int:
-        return sum(self.skipped.values())
-
 
 def replay(
     artifact: Artifact, what_if: WhatIf | None = None, deciders: Sequence[Decider] | None = None
@@ -87,8 +84,13 @@ def replay(
     history = CapturedHistory(artifact)
     if what_if.without_override:
         _leave_out(history, what_if.without_override)
-    cast = Cast(deciders if deciders is not None else usual_deciders(artifact.head.hollow_nodes))
+    cast = Cast(deciders) if deciders is not None else cast_of(artifact)
     return _Replaying(artifact, history, cast, what_if).run()
+
+
+def cast_of(artifact: Artifact) -> Cast:
+    """The controllers of this release, with as many nodes to pretend as the captured planes had."""
+    return Cast(usual_deciders(artifact.head.hollow_nodes), pretended_in(artifact))
 
 
 def _leave_out(history: CapturedHistory, named: str) -> None:
@@ -109,6 +111,7 @@ def _leave_out(history: CapturedHistory, named: str) -> None:
 class _Replaying:
     def __init__(self, artifact: Artifact, history: CapturedHistory, cast: Cast, what_if: WhatIf) -> None:
         self._artifact = artifact
+        self._cast = cast
         self._runner = Rerunner(history, cast)
         self._policy = policy_from(what_if.policy) if what_if.policy is not None else None
         self._found = Replay()
@@ -155,6 +158,11 @@ class _Replaying:
             return
         if found.digest != line["digest"] and DETAIL in line:
             self._skip("a RecordingPolicy keeps its outcome alone, without what it heard")
+            return
+        if found.digest != line["digest"] and not self._cast.knows_nodes(
+            line["controller"], term_of(line.get("id", ""))
+        ):
+            self._skip("the line that opened its term is not kept, which says how many nodes it pretended")
             return
         self._count(line["controller"])
         if found.digest == line["digest"]:

@@ -26,6 +26,7 @@ from fairlead.model.key import Key
 from fairlead.model.kind import Json
 from fairlead.replay.cast import Cast
 from fairlead.replay.past import History, HistoryMirrors, NotAsked, NotKept, PastView
+from fairlead.replay.terms import term_of
 from fairlead.replay.tracing import TracedView
 
 _FAILED = "DeciderFailed"
@@ -67,7 +68,7 @@ class Rerunner:
         heard = line.get("heard") or {}
         try:
             self._serve_kinds(heard)
-            decider = self._cast.decider(line["controller"])
+            decider = self._cast.decider(line["controller"], term_of(line.get("id", "")))
             if decider is None:
                 return f"there is no controller {line['controller']} in this release"
             key = self._cast.key_of(line["object"])

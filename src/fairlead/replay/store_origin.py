@@ -8,6 +8,8 @@ from collections.abc import Collection, Iterator
 import msgspec
 
 import fairlead
+from fairlead.control.batch_lines import BatchLines
+from fairlead.control.instructions import DECISIONS
 from fairlead.core.times import parse_time
 from fairlead.model.catalog import CATALOG
 from fairlead.model.custom.definition import DEFINITIONS
@@ -53,18 +55,22 @@ class StoreOrigin:
         )
 
     def lines(self, stream: str, since: float) -> Iterator[LogLine]:
-        after, opened = 0, None
+        after = 0
+        batches = BatchLines(self._journal)
         while notes := self._journal.notes(stream, after, _PAGE):
             after = notes[-1][0]
             for sequence, _, note in notes:
-                brief = _brief(note.body)
-                if parse_time(brief.time) >= since:
-                    if opened is not None:
-                        yield opened
-                        opened = None
-                    yield LogLine(sequence, _with_revision(note))
-                elif brief.term:
-                    opened = LogLine(sequence, note.body)
+                if parse_time(_brief(note.body).time) >= since:
+                    yield LogLine(sequence, _with_revision(batches.whole(sequence, note)))
+
+    def opening(self, term: str) -> LogLine | None:
+        after, name = 0, term.encode()
+        while notes := self._journal.notes(DECISIONS, after, _PAGE):
+            after = notes[-1][0]
+            for sequence, _, note in notes:
+                if name in note.body and _brief(note.body).term == term:
+                    return LogLine(sequence, note.body)
+        return None
 
     def history(self, resource: str, start: int) -> ResourceHistory:
         found = read_history(self._reader, resource, max(start, self._reader.floor(resource)))

@@ -5,31 +5,12 @@ Of a store, where one is at hand: a server that is asked to explain, tests. Of a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from fairlead.model.key import Key
 from fairlead.replay.artifact import Artifact
 from fairlead.replay.past import NotKept, PastChange, ResourceHistory
 from fairlead.store.contract import ADDED, DELETED, Compacted, Entry, FutureRevision, Reader
 
 _CHANGES = 1_000
-
-
-class StoredHistory:
-    """`starts`: from which revision on each resource is needed; what is not named is not at hand."""
-
-    def __init__(self, reader: Reader, starts: Mapping[str, int]) -> None:
-        self._reader = reader
-        self._starts = starts
-        self._found: dict[str, ResourceHistory] = {}
-
-    def of(self, resource: str) -> ResourceHistory:
-        found = self._found.get(resource)
-        if found is None:
-            if resource not in self._starts:
-                raise NotKept(f"nothing of {resource} is at hand")
-            found = self._found[resource] = read_history(self._reader, resource, self._starts[resource])
-        return found
 
 
 def read_history(reader: Reader, resource: str, start: int) -> ResourceHistory:

@@ -10,13 +10,14 @@ for most decisions; beyond the rate of `wire/rated_log.py` records are counted a
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
 
-from fairlead.control.instructions import DECISIONS, Record
+from fairlead.control.instructions import DECISIONS, PlaneDeed, PlaneInstruction, Record
 from fairlead.control.plane import Plane
+from fairlead.runtime.tracing.tracer import Tracer
 from fairlead.wire.rated_log import RatedLog
 
 log = logging.getLogger("fairlead.acts")
@@ -72,6 +73,30 @@ class ActLog:
                 message = _told(line)
                 if message:
                     self._decisions.write(message, _fields(line))
+
+    def records_first(
+        self,
+        instructions: Iterable[PlaneInstruction],
+        keep: Callable[[Sequence[Record]], None],
+        tracer: Tracer | None,
+    ) -> Iterator[PlaneDeed]:
+        """What else there is to carry out, each when the records before it were given to `keep`, in one go."""
+        records, decided = list[Record](), list[Record]()
+        for instruction in instructions:
+            if isinstance(instruction, Record):
+                records.append(instruction)
+                decided.append(instruction)
+                if tracer is not None:
+                    tracer.decided(instruction)
+                continue
+            if records:
+                keep(records)
+                records = []
+            yield instruction
+        if records:
+            keep(records)
+        if decided:
+            self.decided(decided)
 
     def noticed(self, plane: Plane) -> None:
         """After each event: two comparisons, and a line for what is not as it was."""

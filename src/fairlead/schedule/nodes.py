@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from fairlead.model.marks import NOT_READY
 from fairlead.model.views import Json, Node
-from fairlead.schedule.facts import Amounts, Facts, amount
+from fairlead.schedule.facts import Facts, amount
 
 T = TypeVar("T")
 
@@ -211,11 +211,6 @@ class Nodes:
             for resource, column in columns.items():
                 columns[resource] = _longer(column, more)
         self._moved()
-
-
-def room_of(nodes: Nodes, slot: int) -> Amounts:
-    """What is left on one node, for people."""
-    return {name: int(nodes.allocatable[name][slot] - nodes.used[name][slot]) for name in nodes.allocatable}
 
 
 def _taints(node: Node) -> tuple[Taint, ...]:

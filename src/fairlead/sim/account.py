@@ -75,7 +75,7 @@ def account(trail: Trail) -> FailureAccount | None:
     chain = trail.chain(until)
     call = next((step for step in reversed(chain) if step.kind == "call"), None)
     decision = _decision(trail, call) if call is not None else None
-    read = _read(decision)
+    read = _read(trail, decision)
     return FailureAccount(
         violation=violation,
         write=write,
@@ -134,10 +134,18 @@ def _decision(trail: Trail, call: TrailStep) -> TrailStep | None:
     return next((step for step in reversed(trail.chain(call.number)) if step.kind == "record"), None)
 
 
-def _read(decision: TrailStep | None) -> dict[str, int]:
+def _read(trail: Trail, decision: TrailStep | None) -> dict[str, int]:
+    """What attempts to place pods had read stands in the record of their batch, which is noted before them."""
     if decision is None:
         return {}
-    reads = json.loads(decision.data).get("reads") or {}
+    record = json.loads(decision.data)
+    batch = (record["time"], record["batch"]) if "batch" in record else None
+    if batch is not None and "reads" not in record:
+        noted = (step for step in reversed(trail[: decision.number]) if step.kind == "record")
+        records = (json.loads(step.data) for step in noted if step.actor == decision.actor)
+        shared = (each for each in records if "reads" in each and (each["time"], each.get("batch")) == batch)
+        record = next(shared, record)
+    reads = record.get("reads") or {}
     return {name: value[0] if isinstance(value, list) else int(value) for name, value in reads.items()}
 
 

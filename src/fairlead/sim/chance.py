@@ -86,7 +86,13 @@ class Stream:
         elif self._calm:
             value = 0
         else:
-            value = self._draw(nth) % n
+            start = self._start
+            if start == _NOT_YET:
+                start = self._start = _begin(self._seed, self.label, self.actor)
+            z = (start + (nth + 1) * _GAMMA) & _MASK  # as `_draw` has it, without a call for each choice
+            z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
+            z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _MASK
+            value = (z ^ (z >> 31)) % n
             if self._bend is not None:
                 value = self._bend(self.label, self.actor, nth, n, value)
         self._log.append((self.label, self.actor, nth, n, value, False))
@@ -124,13 +130,24 @@ class FaultStream(Stream):
 
     def happens(self, probability: float) -> bool:
         """Whether this fault fires now; counted under its label if it does."""
-        if probability <= 0.0 and not self._forced:  # most cannot
-            if not self._chance.over:
+        chance = self._chance
+        if not self._forced:  # as it is in most runs
+            if chance.over:
+                return False
+            if probability <= 0.0:  # most cannot
                 self.nth += 1
-            return False
+                return False
+            if chance.places is None and not self._calm:
+                nth = self.nth
+                self.nth = nth + 1
+                fires = (self._draw(nth) % _UNIT + 0.5) / _UNIT < probability  # as `_weigh` has it
+                self._log.append((self.label, self.actor, nth, 2, int(fires), True))
+                if fires:
+                    chance.count(self.label, self.actor)
+                return fires
         if not self._decide(probability, 2):
             return False
-        self._chance.count(self.label, self.actor)
+        chance.count(self.label, self.actor)
         return True
 
     def pick(self, weights: tuple[tuple[str, float], ...]) -> str:

@@ -8,6 +8,7 @@ starts from is decoded once for all of them (`memory.py`).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -29,9 +30,13 @@ class Decoded:
         found = self._known.get(view)
         if found is None:
             before = self._start._known.get(view, _NOTHING) if self._start is not None else _NOTHING
-            decode: Any = decode_pod if view is Pod else msgspec.json.Decoder(view).decode
-            found = self._known[view] = _Known(decode, before)
+            found = self._known[view] = _Known(_decoder(view), before)
         return found.__getitem__
+
+
+@cache  # there are as many as types of views, and each run asks for most of them
+def _decoder(view: type) -> Callable[[bytes], Any]:
+    return decode_pod if view is Pod else msgspec.json.Decoder(view).decode
 
 
 class _Known(dict[bytes, Any]):

@@ -12,8 +12,7 @@ from hashlib import blake2b
 from fairlead.sim.time import Timeline
 from fairlead.sim.trail import Trail, TrailStep
 
-_GATHER = 96  # parts that are hashed at once: few enough that they are not copied to fresh pages each time
-_CHOICE = "%s %s %d %d %d"
+_GATHER = 72  # parts that are hashed at once: few enough that they are not copied to fresh pages each time
 
 
 class Digest:
@@ -28,7 +27,7 @@ class Digest:
     def add(self, kind: bytes, actor: str, text: str = "", data: bytes = b"") -> None:
         """One step: what it was, whose, its short form, and its bytes."""
         gathered = self._gathered
-        gathered += (kind, actor.encode(), text.encode(), data)
+        gathered += (kind, f"{actor}\0{text}".encode(), data)
         if len(gathered) >= _GATHER:
             self._fold()
         if self.trail is not None:
@@ -49,7 +48,8 @@ class Digest:
 
     def add_choices(self, choices: Sequence[tuple[str, str, int, int, int, bool]]) -> None:
         """All that chance had a part in, at the end of the run."""
-        self._gathered.append("\n".join([_CHOICE % each[:5] for each in choices]).encode())
+        told = [f"{label} {actor} {nth} {n} {value}" for label, actor, nth, n, value, _ in choices]
+        self._gathered.append("\n".join(told).encode())
         self._fold()
 
     def hex(self) -> str:

@@ -68,14 +68,10 @@ _inside = [0]  # the thread that simulates
 @contextmanager
 def raise_fence() -> Iterator[None]:
     _inside[0] = get_ident()
-    # All first: importing one of them may well look at the clock.
-    holders = [(_holder(place), place, names.split()) for place, names in _DOORS.items()]
-    closed: list[tuple[Any, str, Any, Any]] = [
-        (holder, name, getattr(holder, name), _closed(f"{place}.{name}", getattr(holder, name)))
-        for holder, place, names in holders
-        for name in names
-        if hasattr(holder, name)
-    ]
+    closed: list[tuple[Any, str, Any, Any]] = []
+    for holder, name, door in _doors():
+        original = vars(holder)[name]
+        closed.append((holder, name, original, _closed(door, original)))
     closed.append((datetime, "datetime", datetime.datetime, _StoppedCalendar))
     closed += _imported_by_name({id(original): (original, instead) for _, _, original, instead in closed})
     try:
@@ -120,12 +116,26 @@ def _is_of_us(name: str, file: str | None) -> bool:
     )
 
 
+@cache  # before every run
+def _doors() -> list[tuple[Any, str, str]]:
+    """Where each door is, its name there, and how it is called."""
+    # All first: importing one of them may well look at the clock.
+    holders = [(_holder(place), place, names.split()) for place, names in _DOORS.items()]
+    return [
+        (holder, name, f"{place}.{name}")
+        for holder, place, names in holders
+        for name in names
+        if hasattr(holder, name)
+    ]
+
+
 def _holder(place: str) -> Any:
     module, _, attribute = place.partition(".")
     found = importlib.import_module(module)
     return getattr(found, attribute) if attribute else found
 
 
+@lru_cache(maxsize=256)
 def _closed(door: str, original: Callable[..., Any]) -> Callable[..., Any]:
     def refuse(*arguments: Any, **options: Any) -> Any:
         if get_ident() != _inside[0]:

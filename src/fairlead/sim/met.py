@@ -2,7 +2,7 @@
 was decided, which kinds were made, what people did.
 
 Planes and people count as they go (`processes/planes.py`, `people.py`); the world joins it into its probes. Which of
-these a sample of seeds must have met is `generate/coverage.py`.
+these a sample of seeds must have met is `tests/sim/coverage.py`.
 """
 
 from __future__ import annotations
@@ -22,29 +22,46 @@ _VERDICT = b'"verdict":"'
 class Met:
     """Of one plane, over all its lives."""
 
-    __slots__ = ("answers", "counts")
+    __slots__ = ("_calls", "_lists", "_verdicts", "answers")
 
     def __init__(self) -> None:
         self.answers: dict[Next, int] = {}
-        self.counts: dict[str, int] = {}
+        # Named when they are asked for: planes count all the time.
+        self._lists: dict[str, int] = {}
+        self._calls: dict[tuple[str, str, str, str], int] = {}
+        self._verdicts: dict[bytes, int] = {}
 
     def add(self, verb: str) -> None:
-        self._count(verb_name(verb))
+        self._lists[verb] = self._lists.get(verb, 0) + 1
 
     def called(self, call: Call) -> None:
         request = call.request
-        self._count(actor_name(call.controller))
-        self._count(verb_name(verb_of(request)))
-        effect = _EFFECTS.get(f"{request.verb} {request.subresource}".rstrip())
-        if effect is not None and call.controller != "leadership":
-            self._count(effect_name(effect))
+        kind = (call.controller, request.verb, request.subresource, request.content_type)
+        self._calls[kind] = self._calls.get(kind, 0) + 1
 
     def recorded(self, body: bytes) -> None:
         """A record of a decision: only its verdict is looked at."""
-        self._count(verdict_name(body.partition(_VERDICT)[2].partition(b'"')[0].decode()))
+        verdict = body.partition(_VERDICT)[2].partition(b'"')[0]
+        self._verdicts[verdict] = self._verdicts.get(verdict, 0) + 1
 
-    def _count(self, name: str) -> None:
-        self.counts[name] = self.counts.get(name, 0) + 1
+    @property
+    def counts(self) -> dict[str, int]:
+        found: dict[str, int] = {}
+        for verb, count in self._lists.items():
+            _count(found, verb_name(verb), count)
+        for (controller, verb, subresource, content_type), count in self._calls.items():
+            _count(found, actor_name(controller), count)
+            _count(found, verb_name("apply" if content_type == APPLY_PATCH else verb), count)
+            effect = _EFFECTS.get(f"{verb} {subresource}".rstrip())
+            if effect is not None and controller != "leadership":
+                _count(found, effect_name(effect), count)
+        for verdict, count in self._verdicts.items():
+            _count(found, verdict_name(verdict.decode()), count)
+        return found
+
+
+def _count(found: dict[str, int], name: str, count: int) -> None:
+    found[name] = found.get(name, 0) + count
 
 
 class Doers(Protocol):

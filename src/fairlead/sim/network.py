@@ -234,11 +234,13 @@ class Link(CallLink):
         if self._timeline.ms < max(self.cut_until, self.deaf_until, self.paused_until):
             return
         for subscription, follow in list(self._follows.items()):
+            if subscription.resource not in asked:
+                continue
             if self._timeline.ms < self._unheard_until(subscription.resource):
                 continue
             if follow.unknown:
                 continue  # there is something left to deliver, once the server knows of it
-            if subscription.resource in asked and (revision := self._server.hub.progress(subscription)):
+            if revision := self._server.hub.progress(subscription):
                 if self._elsewhere.get(subscription.resource):
                     revision = min(revision, self._known_elsewhere(subscription.resource))
                 follow.tell(mirrored.Marked(revision, follow.clock(), follow.attempt))
@@ -269,7 +271,8 @@ class Link(CallLink):
         return self._server.hub.subscribe(resource, "", None, since)
 
     def _unheard_until(self, resource: str) -> int:
-        return max(self.cut_until, self.deaf_until, self.stalled.get(resource, 0))
+        until = self.cut_until if self.cut_until > self.deaf_until else self.deaf_until
+        return max(until, self.stalled.get(resource, 0)) if self.stalled else until
 
     def join(self) -> None:
         """Whatever was cut works again."""

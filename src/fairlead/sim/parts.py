@@ -79,6 +79,11 @@ def _usual_deciders() -> tuple[Decider, ...]:
     return default_deciders(_KINDS)
 
 
+def replacing(**given: Any) -> Plant:
+    """A plant that puts these in the place of the sound ones."""
+    return lambda parts: {**parts, **given}
+
+
 def load_plant(path: str) -> Plant:
     """`PACKAGE.MODULE:NAME`"""
     module, colon, name = path.partition(":")

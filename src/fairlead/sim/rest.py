@@ -25,9 +25,10 @@ def nothing_is_due(timeline: Timeline, planes: Sequence[PlaneProcess], quiet_sec
             return False
     if not any(each.plane.leadership.may_act(each.now) for each in planes):
         return False  # somebody will come to lead, and look at everything
-    return are_idle(planes, quiet_seconds) and all(
-        PlaneProcess.is_timer(act, arguments) for act, arguments in timeline.waiting()
-    )
+    for act, arguments in timeline.waiting():  # the cheaper question first
+        if not PlaneProcess.is_timer(act, arguments):
+            return False
+    return are_idle(planes, quiet_seconds)
 
 
 def are_idle(planes: Sequence[PlaneProcess], seconds: float) -> bool:

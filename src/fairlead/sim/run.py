@@ -232,8 +232,9 @@ def result_of(seed: int, run: Run, drew: str = "") -> SeedResult:
 
 def run_seeds(runner: Runner, seeds: Iterable[int]) -> RunTally:
     tally = RunTally()
-    for seed in seeds:
-        tally.add(runner.run(seed))
+    with _collected_seldom():
+        for seed in seeds:
+            tally.add(runner.run(seed))
     return tally
 
 
@@ -270,7 +271,9 @@ def before(scenario: Scenario) -> Scenario:
     return replace(
         scenario,
         steps=scenario.standing,
+        mishaps=(),
         pinned=(),
+        disk_mishaps=(),
         older=None,
         expected=(),
         faults_until_seconds=0,
@@ -289,7 +292,7 @@ def _dissolve(world: World) -> None:
     To find such circles took a tenth of the time of a small world."""
     world.timeline.clear()
     world.chance.forget_streams()
-    planes = [each.plane for each in world.planes if "plane" in vars(each)]  # not every one has begun
+    planes = [plane for each in world.planes for plane in each.lives]
     workers = [each for plane in planes for each in (*plane.controllers, plane.placer) if each is not None]
     links = [*(each.link for each in world.planes), *(each.link for each in world.agents)]
     parts = (

@@ -11,8 +11,10 @@ because nobody here has a clock. Called by `fairlead sim run --shrink`, `fairlea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeVar
 
 from fairlead.sim.chance import ChoiceName
@@ -72,6 +74,8 @@ class _Shrinking:
     def __init__(self, case: Case, judge: Judge, goes_on: GoesOn) -> None:
         self._case, self._judge, self._goes_on = case, judge, goes_on
         self._before, self._runs = case.size, 0
+        self._first = case.scenario  # kept, so that its parts can be told by their ids
+        self._refused: set[Hashable] = set()
 
     def run(self) -> Shrunk:
         try:
@@ -90,11 +94,14 @@ class _Shrinking:
             return Shrunk(self._case, self._before, self._runs, False)
 
     def _accepts(self, case: Case) -> bool:
+        if (tried := _told(case)) in self._refused:
+            return False  # passes are repeated until none helps
         if not self._goes_on():
             raise _OutOfTimeError
         self._runs += 1
         found = self._judge(case)
         if found is None:
+            self._refused.add(tried)
             return False
         self._case = found
         return True
@@ -107,24 +114,28 @@ class _Shrinking:
             self._accepts(replace(self._case, scenario=replace(self._case.scenario, expected=())))
 
     def _without_what_came_later(self) -> None:
-        """Steps that nobody had taken when it broke: a good guess is that half of them were."""
-        scenario = self._case.scenario
-        for last in range(1, len(scenario.steps)):
-            if scenario.steps[last].at_seconds > scenario.steps[last - 1].at_seconds:
-                kept = replace(scenario, steps=scenario.steps[:last])
-                if self._accepts(replace(self._case, scenario=kept)):
-                    return
+        """Steps that nobody had taken when it broke: half of them are a good guess, then half of the rest."""
+        steps = self._case.scenario.steps
+        ends = [last for last in range(1, len(steps)) if steps[last].at_seconds > steps[last - 1].at_seconds]
+        low, high = 0, len(ends)
+        while low < high:
+            middle = (low + high) // 2
+            kept = replace(self._case.scenario, steps=steps[: ends[middle]])
+            if self._accepts(replace(self._case, scenario=kept)):
+                high = middle
+            else:
+                low = middle + 1
 
     def _without_idle_choices(self) -> None:
-        """The quickest gains: all delays and orders at once, then those of one label."""
+        """The quickest gains: all delays and orders at once; by what they are about, most first; by whose they are; by
+        stream. Of many processes and streams few matter, and whole halves of them can go."""
         faults = tuple(each for each in self._case.choices if each[2])
         if self._accepts(replace(self._case, choices=faults)):
             return
-        for part in (0, 1):  # by what they are about, then by whose they are
-            for word in sorted({_part(name, part) for name, _, fault in self._case.choices if not fault}):
-                rest = tuple(each for each in self._case.choices if each[2] or _part(each[0], part) != word)
-                if len(rest) < len(self._case.choices):
-                    self._accepts(replace(self._case, choices=rest))
+        for word in _idle(self._case, _label):
+            self._accepts(_without_idle(self._case, [word], _label))
+        for part in (_process, _stream):
+            self._fewest(partial(_idle, part=part), partial(_without_idle, part=part))
 
     def _fewer_faults(self) -> None:
         self._fewest(lambda case: [each for each in case.choices if each[2]], _without_choices)
@@ -178,8 +189,37 @@ def _measure(case: Case) -> tuple[int, int, int]:
     return case.size, sum(value for _, value, _ in case.choices), case.scenario.planes
 
 
-def _part(name: ChoiceName, part: int) -> str:
-    return name[0] if part == 0 else f"{name[0]} {name[1].partition(' ')[0]}"
+def _told(case: Case) -> Hashable:
+    """What tells it from the others that are tried; parts of a scenario are those of the first."""
+    scenario = case.scenario
+    parts = (scenario.steps, scenario.standing, scenario.pinned, scenario.expected)
+    rest = (scenario.planes, scenario.older is None, scenario.faults_until_seconds, scenario.seconds_min)
+    return (frozenset(case.choices), rest, *(tuple(map(id, each)) for each in parts))
+
+
+def _label(name: ChoiceName) -> str:
+    return name[0]
+
+
+def _process(name: ChoiceName) -> str:
+    return f"{name[0]} {name[1].partition(' ')[0]}"
+
+
+def _stream(name: ChoiceName) -> str:
+    return f"{name[0]} {name[1]}"
+
+
+def _idle(case: Case, part: Callable[[ChoiceName], str]) -> list[str]:
+    """Of what has no fault, the parts: those with most choices first."""
+    return [
+        word for word, _ in Counter(part(name) for name, _, fault in case.choices if not fault).most_common()
+    ]
+
+
+def _without_idle(case: Case, gone: Sequence[str], part: Callable[[ChoiceName], str]) -> Case:
+    words = set(gone)
+    kept = tuple(each for each in case.choices if each[2] or part(each[0]) not in words)
+    return replace(case, choices=kept)
 
 
 def _without_choices(case: Case, gone: Sequence[Chosen]) -> Case:

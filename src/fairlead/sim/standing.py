@@ -1,7 +1,8 @@
 """What runs of a scenario share and no seed changes: what they start from, and what comes of one without faults.
 
 Both follow from the scenario alone, so a process makes them once for all runners that ask (`run.py`,
-`metamorphic.py`): a dozen tests of one world, or a world with and without a plant, would make them each for itself.
+`tests/sim/metamorphic.py`): a dozen tests of one world, or a world with and without a plant, would make them each
+for itself.
 Scenarios hold requests and functions and are found by comparing; the last few are kept.
 """
 

@@ -18,7 +18,6 @@ from fairlead.control.leadership import FENCE, LEASE
 from fairlead.control.plane import Plane
 from fairlead.core import codec
 from fairlead.decision.retry import WAIT_BACKOFF_MAX_SECONDS
-from fairlead.model.key import Key
 from fairlead.model.marks import NODE_LEASES
 from fairlead.model.views import LEASES
 from fairlead.port.request import Reply, Request
@@ -26,7 +25,9 @@ from fairlead.schedule.facts import FactsOf
 from fairlead.sim.backup import EMPTY, Backup
 from fairlead.sim.chance import Chance
 from fairlead.sim.checkers.contract import CommittedObjects, Observed
+from fairlead.sim.checkers.forgotten import watch_ends
 from fairlead.sim.checkers.mirrors import Mirroring, MirrorsAtRest
+from fairlead.sim.checkers.override_moments import OverrideMoments
 from fairlead.sim.checkers.quiet import Retold
 from fairlead.sim.checkers.roster import all_checkers, process_checkers
 from fairlead.sim.counts import CountedWrites, Counts
@@ -35,6 +36,7 @@ from fairlead.sim.digest import Digest, NoDigest
 from fairlead.sim.faults import CALM, Faults
 from fairlead.sim.fence import Trespass
 from fairlead.sim.incidents.disk import DiskMishaps
+from fairlead.sim.incidents.observer import MishapObserver
 from fairlead.sim.incidents.pinned import PinnedFaults
 from fairlead.sim.incidents.processes import EVERY_MS, Incidents
 from fairlead.sim.liveness import LastWrites, why_restless
@@ -61,8 +63,7 @@ from fairlead.sim.scenario import Scenario
 from fairlead.sim.time import EPOCH, Timeline
 from fairlead.sim.trail import Trail
 from fairlead.sim.violation import Violation
-from fairlead.store.contract import ADDED, DELETED, CommittedChange, Entry
-from fairlead.store.damage import DELETE_OPTION
+from fairlead.store.contract import ADDED, DELETED, CommittedChange
 from fairlead.store.watch import Subscription
 
 _NAMESPACES = ("default", "kube-system")
@@ -125,6 +126,9 @@ class World:
         self._holder = ""  # of the lease, where there are no fences
         self._last_writes, self._counted, self._retold = LastWrites(), CountedWrites(), Retold()
         parts = parts or default_parts(*scenario.controllers, deciders=scenario.deciders)
+        parts = watch_ends(parts, scenario, self.observed, lambda: self.planes)
+        self._moments: dict[str, int] = {}
+        self.observed.add(OverrideMoments(self._moments))
         api = parts["api"] if scenario.capabilities.complete else narrow(parts["api"], scenario.capabilities)
         store = parts["store"]
         self.server = SimulatedServer(self.timeline, chance, self.digest, self, backup, api, memory, store)
@@ -140,7 +144,8 @@ class World:
         self.observed.add(MirrorsAtRest(self._mirroring))
         self.observed.add(self._last_writes)
         self.observed.add(self._counted)
-        self._disk_mishaps = DiskMishaps(self.timeline, chance, self.server, self.planes, self)
+        self.mishaps = MishapObserver(self.timeline, self.observed, self.server, self.people, fencing)
+        self._disk_mishaps = DiskMishaps(self.timeline, chance, self.server, self.planes, self.mishaps)
         self._faults = CALM
         self._set_faults(faults if not scenario.faults_from_seconds else Faults(clock_skew=faults.clock_skew))
         if scenario.faults_from_seconds:
@@ -339,34 +344,6 @@ class World:
     def _fault(self, label: str, actor: str) -> None:
         self.digest.tell("fault", actor.partition(" ")[0] or WORLD, f"{label} {actor}".rstrip())
 
-    # Who is told of faults of the disk
-
-    def decayed(self, key: Key) -> None:
-        self.observed.decayed(key, self.timeline.ms / 1000)
-
-    def lost_changes(self, entries: tuple[Entry, ...]) -> None:
-        """What is stored is as it was some time ago: what was committed since does not count any more."""
-        kept = sorted(entries, key=lambda entry: entry.revision)
-        fresh = all_checkers(self.scenario.capabilities.fencing)
-        changes = [CommittedChange(ADDED, entry, None) for entry in kept]
-        self.observed.begin_again(changes, fresh, self.timeline.ms / 1000)
-
-    def give_up(self, key: Key) -> None:
-        kind = next(each for each in self.server.served if each.resource == key.resource)
-        request = Request(
-            verb="delete",
-            group=kind.group,
-            version=kind.version,
-            plural=kind.plural,
-            namespace=key.namespace,
-            name=key.name,
-            query={DELETE_OPTION: "true"},
-        )
-        self.people.ask(request)
-
-    def mishap_over(self) -> None:
-        self.people.left -= 1
-
     # Witness of the server
 
     def committed(self, changes: tuple[CommittedChange, ...], origins: dict[int, str]) -> None:
@@ -416,4 +393,8 @@ class World:
         for effect, call in CALLS.items():
             timeouts = sum(p.link.timeouts_after_commit.get(call, 0) for p in self.planes)
             probes[timeout_after_commit(effect)] = timeouts
-        return probes | coverage(self.people, [plane.met for plane in self.planes], self._created)
+        return (
+            probes
+            | self._moments
+            | coverage(self.people, [plane.met for plane in self.planes], self._created)
+        )

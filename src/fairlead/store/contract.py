@@ -99,8 +99,8 @@ class Note(msgspec.Struct, frozen=True, gc=False):
     revision: int = 0  # of its transaction's last change; filled in by the store, 0 if it changed nothing
 
 
-# Who may write when the disk is full, into the room that is kept for it: nobody; what takes something away; leases and
-# what people lay down for a while.
+# Who may write when the disk is full, into the room that is kept for it: nobody; what takes something away, and runs of
+# runbooks; leases and what people lay down for a while.
 ORDINARY, FREEING, LEASE = "", "freeing", "lease"
 
 
@@ -319,4 +319,9 @@ class Reader(Protocol):
     @property
     def lost(self) -> Sequence[Lost]:
         """Revisions that cannot be read any more because changes are gone."""
+        ...
+
+    @property
+    def short(self) -> str:
+        """Why there is no room for ordinary writes; "" while there is."""
         ...

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping, Sequence
-from enum import Enum
 
 import msgspec
 
@@ -59,6 +58,7 @@ from fairlead.store.events import (
     Submitted,
 )
 from fairlead.store.judging import explain_malformed, is_violated, state_after, touched_damage
+from fairlead.store.phases import OutOfTurn, StorePhase
 from fairlead.store.room import Room
 
 
@@ -73,22 +73,6 @@ class StoreLimits(msgspec.Struct, frozen=True):
     window_changes_max: int = 4096  # recent changes kept in memory, per resource
     #: bound: store | the same in bytes | older ones are read from disk
     window_bytes_max: int = 8 * 1024 * 1024
-
-
-class StorePhase(Enum):
-    OPEN = "open"
-    GATHERING = "gathering"
-    APPENDING = "appending"
-    REREADING = "rereading"
-    HALTED = "halted"
-
-
-class OutOfTurn(Exception):
-    """The driver reported something that cannot happen now. Carries the phase and the event."""
-
-    def __init__(self, phase: StorePhase, event: object) -> None:
-        super().__init__(f"{type(event).__name__} in phase {phase.value}")
-        self.phase, self.event = phase, event
 
 
 class _Pending(msgspec.Struct, frozen=True):

@@ -36,7 +36,6 @@ _UNREADABLE = (apsw.CorruptError, UnicodeDecodeError)
 
 _GONE = "its version is not in the log"
 _CHANGED = "its bytes are not those that were written"
-_NO_PAGE = "the page that holds it cannot be read"
 
 
 class RowsRead(msgspec.Struct):

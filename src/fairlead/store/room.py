@@ -2,8 +2,8 @@
 
 From the first append that found no room (or the driver's word that there is little) until the driver has found some,
 only transactions with a claim are taken (`contract.py`): leases, and what people lay down for a while, each of them
-small; and deletions, as many bytes of them as the driver says there is room for. What they take away makes room for
-further ones once it is compacted.
+small; and deletions and runs of runbooks, as many bytes of them as the driver says there is room for. What deletions
+take away makes room for further ones once it is compacted.
 """
 
 from __future__ import annotations

@@ -18,6 +18,18 @@ def newest_line(journal: Journal, stream: str) -> int:
     return last[0][0] if last else 0
 
 
+def first_after(journal: Journal, stream: str, instant: float) -> int:
+    """The sequence of the first line that was written after an instant; 0 if none was. Halves the log at each look."""
+    oldest = journal.notes(stream, 0, 1)
+    end = newest_line(journal, stream) + 1
+    low, high = oldest[0][0] if oldest else end, end  # numbers have no gaps
+    while low < high:
+        middle = (low + high) // 2
+        at = journal.notes(stream, middle - 1, 1)[0][1]
+        low, high = (middle + 1, high) if at <= instant else (low, middle)
+    return high if high < end else 0
+
+
 def lines_backwards(
     journal: Journal, stream: str, end: int, window: int = _WINDOW
 ) -> Iterator[list[tuple[int, float, Note]]]:

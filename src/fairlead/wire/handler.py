@@ -10,23 +10,19 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from fairlead.api.access import impersonation
-from fairlead.api.access.client_certificates import ClientCertificate
-from fairlead.api.access.reviews import REVIEWS
 from fairlead.api.access.users import ANONYMOUS, User
 from fairlead.api.audit.recording import audit_record
 from fairlead.api.audit.rules import AuditTarget
 from fairlead.api.conversation import Conversation, Next
-from fairlead.api.metrics import METRICS
 from fairlead.api.plan import (
     Context,
     NodeQuestion,
     NodeStream,
     Watch,
 )
-from fairlead.api.server import Api
 from fairlead.api.status import failure
 from fairlead.core.errors import (
     ApiError,
@@ -42,21 +38,18 @@ from fairlead.port.request import Reply, Request
 from fairlead.store.contract import CommitOutcome, Note, Transaction
 from fairlead.wire.documents import Documents, Later
 from fairlead.wire.exchange import Exchange
-from fairlead.wire.latency import Latencies
+from fairlead.wire.host import Host, NodeAgents
 from fairlead.wire.rated_log import RatedLog
 from fairlead.wire.rendering import send
 from fairlead.wire.routes import FENCE, resource_request, split_target, with_premises
+from fairlead.wire.tally import RequestTally
 from fairlead.wire.turns import Turns
 from fairlead.wire.validity import client_certificate
 from fairlead.wire.watching import Watches
 
 log = logging.getLogger("fairlead.wire")
 
-# Clients make up resources and paths: what is kept of them is bounded.
-_COUNTED_MAX = 4096
-_NO_KINDS = frozenset(
-    {"", "unknown", "other", *(each.plural for each in REVIEWS), *(each.plural for each in METRICS)}
-)
+# Clients make up paths: what is kept of them is bounded.
 _PATH_MAX = 200
 # Refusals that somebody may ask about. What is not there or gone (404, 410) and what is too much (429) is everyday.
 _LOGGED = frozenset({400, 401, 403, 405, 409, 413, 415, 422, 500, 503})
@@ -64,41 +57,6 @@ _LOGGED = frozenset({400, 401, 403, 405, 409, 413, 415, 422, 500, 503})
 
 # What was asked, the status, and the seconds it took.
 Answered = Callable[[Exchange, Request, int, float], None]
-
-
-class Host(Protocol):
-    """What the runtime lends: identity, time, chance and the store."""
-
-    api: Api
-
-    def sign_in(self, authorization: str | None, path: str, shown: ClientCertificate | None) -> User: ...
-
-    def context(
-        self, user: User, user_agent: str, source: str, impersonator: User | None = None
-    ) -> Context: ...
-
-    def submit(self, transaction: Transaction, done: Callable[[CommitOutcome], None]) -> None: ...
-
-    def record(self, notes: tuple[Note, ...], then: Callable[[], None]) -> None:
-        """Keep lines that belong to no change, then go on, whether they could be kept or not."""
-        ...
-
-
-class NodeAgents(Protocol):
-    """How to ask the agents of nodes; all that is given is called back on the loop, once."""
-
-    def stream(
-        self,
-        exchange: Exchange,
-        asked: NodeStream,
-        user: User,
-        began: Callable[[], None],
-        refused: Callable[[Exception], None],
-    ) -> None:
-        """Answers the exchange, or calls `refused`."""
-        ...
-
-    def ask(self, asked: NodeQuestion, done: Callable[[Reply | Exception], None]) -> None: ...
 
 
 class Handler:
@@ -120,11 +78,8 @@ class Handler:
         self._nodes = nodes
         self._turns = turns
         self._answered = answered
-        # (verb, resource, code) -> count; read by metrics
-        self.requests: dict[tuple[str, str, int], int] = {}
-        self.latencies = Latencies()
+        self.tally = RequestTally(host.api)
         self._refusals = RatedLog(log, "refusals")
-        self._looked_at = -1  # the state of the catalog when counts were last looked through
 
     def __call__(self, exchange: Exchange) -> None:
         """Answer, now or from a later callback."""
@@ -275,31 +230,12 @@ class Handler:
 
     def count(self, exchange: Exchange, request: Request | None, status: int) -> None:
         """One answer; how long it took is kept where it was no stream, whose time is the client's."""
-        key = (request.verb, request.plural, status) if request is not None else ("document", "", status)
-        if key not in self.requests and request is not None and not self._host.api.serves(request):
-            # Names are the client's to invent: long, many, or with quotes.
-            key = (request.verb, "unknown", status)
-        if key not in self.requests and len(self.requests) >= _COUNTED_MAX:
-            key = self._room_for(key)
-        self.requests[key] = self.requests.get(key, 0) + 1
+        verb, resource = self.tally.count(request, status)
         if not exchange.streaming:
             seconds = time.perf_counter() - exchange.arrived
-            self.latencies.add(key[0], key[1], seconds)
+            self.tally.latencies.add(verb, resource, seconds)
             if self._answered is not None and request is not None:
                 self._answered(exchange, request, status, seconds)
-
-    def _room_for(self, key: tuple[str, str, int]) -> tuple[str, str, int]:
-        """Counts of custom kinds that are gone make room; where that is not enough, the rest is counted together."""
-        catalog = self._host.api.desk.catalog
-        changes = getattr(catalog, "changes", 0)
-        if self._looked_at != changes:
-            self._looked_at = changes
-            gone = (
-                {resource for _, resource, _ in self.requests} - {kind.plural for kind in catalog} - _NO_KINDS
-            )
-            self.requests = {each: count for each, count in self.requests.items() if each[1] not in gone}
-            self.latencies.forget(gone)
-        return key if len(self.requests) < _COUNTED_MAX else (key[0], "other", key[2])
 
     def malformed(self, exchange: Exchange, status: int, message: str) -> None:
         """Answer what never became a request: too large, or not HTTP."""

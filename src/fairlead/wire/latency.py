@@ -1,6 +1,6 @@
 """How long answers take, by verb and resource, as plain integers that `runtime/metrics/` turns into a histogram.
 
-`handler.py` adds to it with every answer that is no stream, so it must cost next to nothing.
+`handler.py` adds to those of its tally with every answer that is no stream, so it must cost next to nothing.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Latency:
 
 
 class Latencies:
-    """`seconds`: by verb and resource; both come from a bounded set (`Handler.count`)."""
+    """`seconds`: by verb and resource; both come from a bounded set (`tally.py`)."""
 
     __slots__ = ("seconds",)
 

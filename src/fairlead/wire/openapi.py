@@ -53,7 +53,7 @@ class OpenApi:
 
     def _look(self) -> None:
         """Forget the documents that are no longer right."""
-        changes = getattr(self._catalog, "changes", 0)
+        changes = self._catalog.changes
         if changes == self._changes:
             return
         self._changes = changes

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from fairlead.sim.violation import Violation
 from tests.sim.checkers.story import GOING, Story, pod, replicaset, told_by
 
 
@@ -92,6 +93,32 @@ def test_what_needs_no_replacement_is_not_in_flight_for_ever() -> None:
     falls_ill(story, "b")
     story.commit("pods", pod("b", labels={"app": "web"}))
     evicted(story, "c")
+
+
+def test_what_flew_under_a_budget_that_is_gone_does_not_fly_under_the_next() -> None:
+    story = Story()
+    guarded(story, maxUnavailable=1)
+    evicted(story, "a")
+    budget = {
+        "metadata": {"name": "web"},
+        "spec": {"selector": {"matchLabels": {"app": "web"}}, "maxUnavailable": 1},
+    }
+    story.commit("poddisruptionbudgets.policy", budget, gone=True)
+    replaced(story, "a", "e")
+    story.commit("poddisruptionbudgets.policy", budget)
+    story.seconds += 6
+    evicted(story, "b")
+
+
+def test_where_nothing_says_how_many_pods_there_should_be_the_count_that_is_left_is_judged() -> None:
+    story = Story()
+    guarded(story, minAvailable=3)
+    story.commit("pods", pod("nobodys", labels={"app": "web"}, ownerReferences=[]))
+    story.seconds += 6
+    evicted(story, "a")
+    evicted(story, "b")
+    with pytest.raises(Violation, match="fresh-allowance"):
+        evicted(story, "c")
 
 
 VIOLATIONS = [

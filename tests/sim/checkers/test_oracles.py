@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +15,7 @@ from fairlead.core import codec
 from fairlead.core.times import timestamp
 from fairlead.model.key import Key
 from fairlead.model.marks import AGENT_INSTANCE, ZONE
-from fairlead.model.reasons import WAITING_FOR
+from fairlead.model.reasons import LATE, WAITING_FOR
 from fairlead.model.views import PODS
 from fairlead.port.driving import Started
 from fairlead.port.request import Reply, Request
@@ -25,7 +26,7 @@ from fairlead.sim.checkers.policies import SETS
 from fairlead.sim.time import EPOCH
 from fairlead.sim.violation import Violation
 from fairlead.store.contract import DELETED, Entry
-from tests.sim.checkers.story import GOING, Json, Story, leads, pod, replicaset, told_by
+from tests.sim.checkers.story import GOING, SCHEDULER, Json, Story, leads, pod, replicaset, told_by
 
 LEASES = "leases.coordination.k8s.io"
 
@@ -81,6 +82,17 @@ def a_writer_that_asks_in_vain(story: Story) -> None:
     story.seconds = 16.0
     story.commit("replicasets.apps", replicaset(1), origin="")
     _refused(story, 6)
+
+
+def test_several_bindings_that_are_refused_together_count_as_one_request() -> None:
+    story = Story()
+    story.seconds = 16.0
+    several = Request("create", "", "v1", "pods", "default", "", subresource="binding")
+    reply = Reply(409, codec.encode({"reason": "Conflict", "message": "it has changed"}))
+    for _ in range(5):
+        story.observed.answered(several, SCHEDULER, reply, story.seconds)
+    with pytest.raises(Violation, match="refused 6 times"):
+        story.observed.answered(several, SCHEDULER, reply, story.seconds)
 
 
 def test_a_writer_that_gets_on_and_a_namespace_that_is_not_empty_yet_are_no_violation() -> None:
@@ -152,6 +164,33 @@ def test_a_rollout_waits_for_a_pod_that_is_refused_and_for_no_other_reason() -> 
     for conditions in ((), ({**waits, "status": "False"},), ({**waits, "type": "Other"},)):
         with pytest.raises(Violation, match="has image db:1 instead of db:2"):
             _at_rest(_rolled_out(*conditions), "templates-reach-pods")
+
+
+def test_a_rollout_waits_for_a_set_that_is_refused_as_its_deployment_says() -> None:
+    waits = {"type": WAITING_FOR, "status": "True", "reason": "WaitingForResourceQuota"}
+    for status in ("True", "False"):
+        story, found = _rolled_out(), workload("db:2", replicas=1)
+        found["status"] = {"conditions": [{**waits, "status": status}]}
+        story.commit("deployments.apps", found)
+        if status == "True":
+            _at_rest(story, "templates-reach-pods")
+            continue
+        with pytest.raises(Violation, match="has image db:1 instead of db:2"):
+            _at_rest(story, "templates-reach-pods")
+
+
+def test_a_late_rollout_that_goes_no_further_by_a_row_need_not_have_reached_the_pods() -> None:
+    late = {"type": "Progressing", "status": "False", "reason": LATE, "message": "late"}
+    for cited, is_held in (("", False), (" (EvidencePolicy/default row RolloutDeadline)", True)):
+        story = _rolled_out()
+        found = workload("db:2", replicas=1)
+        found["status"] = {"conditions": [{**late, "message": f"late{cited}"}]}
+        story.commit("deployments.apps", found)
+        if is_held:
+            _at_rest(story, "templates-reach-pods")
+            continue
+        with pytest.raises(Violation, match="has image db:1 instead of db:2"):
+            _at_rest(story, "templates-reach-pods")
 
 
 def test_what_people_hold_back_need_not_have_reached_the_pods() -> None:
@@ -341,6 +380,32 @@ def a_set_that_grows_while_it_is_held(story: Story) -> None:
     )
 
 
+def _give_a_set(story: Story, name: str, replicas: int, of: str = "db") -> None:
+    owner = {"kind": "Deployment", "name": of, "uid": f"u-{of}", "controller": True}
+    meta = {"name": name, "namespace": "default", "ownerReferences": [owner]}
+    story.commit(
+        "replicasets.apps",
+        {"metadata": meta, "spec": {"replicas": replicas}},
+        origin="deployment of plane-0-1",
+    )
+
+
+def a_deployment_made_while_it_is_held_that_grows(story: Story) -> None:
+    zoned(story)
+    _give_a_set(story, "db-1111", 2)
+    story.commit(OVERRIDES, override("calm", "namespace", pauseExpansion=True))
+    story.seconds += 60.0
+    _give_a_set(story, "db-2222", 4)
+
+
+def a_deployment_made_while_it_is_held_that_rolls_out_what_it_has(story: Story) -> None:
+    zoned(story)
+    _give_a_set(story, "db-1111", 2)
+    story.commit(OVERRIDES, override("calm", "namespace", pauseExpansion=True))
+    story.seconds += 60.0
+    _give_a_set(story, "db-2222", 2)
+
+
 def an_eviction_for_a_pod_whose_raise_has_ended(story: Story) -> None:
     zoned(story)
     story.commit("pods", pod("batch-1", node="node-a", namespace="default"))
@@ -369,6 +434,7 @@ VIOLATIONS = [
     ("overrides-are-kept", a_pod_bound_where_it_is_to_avoid),
     ("overrides-are-kept", a_pod_drained_after_the_end),
     ("overrides-are-kept", a_set_that_grows_while_it_is_held),
+    ("overrides-are-kept", a_deployment_made_while_it_is_held_that_grows),
     ("policies-are-followed", a_pod_made_by_no_policy),
     ("policies-are-followed", a_pod_that_was_under_way_when_the_policy_came),
     ("policies-are-followed", a_pod_made_by_a_policy_that_was_changed),
@@ -390,6 +456,23 @@ VIOLATIONS = [
 @pytest.mark.parametrize(("invariant", "tell"), VIOLATIONS)
 def test_a_fabricated_violation_is_told(invariant: str, tell: Callable[[Story], None]) -> None:
     assert told_by(tell) == invariant
+
+
+def test_a_deployment_made_while_it_is_held_may_roll_out_what_it_has() -> None:
+    a_deployment_made_while_it_is_held_that_rolls_out_what_it_has(Story())
+
+
+@pytest.mark.parametrize(("replicas", "is_found"), [(4, False), (5, True)])
+def test_a_deployment_that_grew_before_it_was_held_may_roll_out_what_it_has(
+    replicas: int, is_found: bool
+) -> None:
+    story = Story()
+    zoned(story)
+    story.commit(OVERRIDES, override("calm", "deployment/web", pauseExpansion=True))
+    _give_a_set(story, "web-1111", 4, "web")
+    story.seconds += 60.0
+    with pytest.raises(Violation, match="got 5 replicas") if is_found else nullcontext():
+        _give_a_set(story, "web-2222", replicas, "web")
 
 
 @pytest.mark.parametrize(

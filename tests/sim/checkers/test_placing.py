@@ -6,6 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
+from fairlead.sim.checkers.contract import Observed
+from fairlead.sim.checkers.placed_at_rest import PlacedAtRest
+from fairlead.sim.violation import Violation
 from tests.sim.checkers.story import Json, Story, needs, node, pod, quota, replicaset, told_by
 
 
@@ -86,6 +89,41 @@ VIOLATIONS = [
     ("quota-kept", more_than_a_cohort_lends),
     ("one-reservation", two_reservations_for_one_purpose),
 ]
+
+
+@pytest.mark.parametrize(("phase", "keeps"), [("Active", True), ("Expired", False)])
+def test_room_that_a_reservation_keeps_is_not_free(phase: str, keeps: bool) -> None:
+    story = Story()
+    story.commit("nodes", node("one"))
+    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "fraud", "uid": "uid-fraud"}
+    spec = {"owner": owner, "intent": "recovery", "requests": {"cpu": "2"}}
+    status = {"phase": phase, "nodeName": "one"}
+    story.commit("reservations.fairlead.dev", {"metadata": {"name": "r"}, "spec": spec, "status": status})
+    story.commit("pods", needs("b", "4"))
+    if keeps:
+        story.rest()
+    else:
+        with pytest.raises(Violation, match="one has room for it"):
+            story.rest()
+
+
+@pytest.mark.parametrize(("kind", "waits"), [("ReplicaSet", True), ("DaemonSet", False)])
+def test_a_node_that_is_kept_is_closed_but_for_daemonsets(kind: str, waits: bool) -> None:
+    story = Story()
+    story.observed = Observed((PlacedAtRest(),))
+    kept = {"name": "recovery", "nodeSelector": {"matchLabels": {"zone": "z"}}}
+    policy = {"metadata": {"name": "p"}, "spec": {"capacityClasses": [kept]}}
+    settings = {"metadata": {"name": "default"}, "spec": {"schedulingPolicy": "p"}}
+    owner = {"apiVersion": "apps/v1", "kind": kind, "name": "agents", "uid": "u", "controller": True}
+    story.commit("nodes", node("one", zone="z"), namespace="")
+    story.commit("schedulingpolicies.fairlead.dev", policy, namespace="")
+    story.commit("planesettings.fairlead.dev", settings, namespace="")
+    story.commit("pods", needs("b", "1", ownerReferences=[owner]))
+    if waits:
+        story.rest()
+    else:
+        with pytest.raises(Violation, match="one has room for it"):
+            story.rest()
 
 
 def test_what_a_cohort_lends_may_be_taken() -> None:

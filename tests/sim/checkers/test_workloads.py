@@ -6,10 +6,13 @@ from collections.abc import Callable
 
 import pytest
 
+from fairlead.model.reasons import WAITING_FOR
 from fairlead.model.views import DeploymentSpec
 from fairlead.sim.checkers.availability import least_available
 from fairlead.sim.checkers.contract import Observed
 from fairlead.sim.checkers.identities import OneIdentity
+from fairlead.sim.checkers.justified_deletes import JustifiedDeletes
+from fairlead.sim.checkers.live_children import LiveChildren
 from fairlead.sim.violation import Violation
 from tests.sim.checkers.story import (
     GOING,
@@ -345,3 +348,92 @@ VIOLATIONS = [
 @pytest.mark.parametrize(("invariant", "tell"), VIOLATIONS)
 def test_a_fabricated_violation_is_told(invariant: str, tell: Callable[[Story], None]) -> None:
     assert told_by(tell) == invariant
+
+
+def test_where_the_namespace_goes_a_deployment_need_not_stay_available() -> None:
+    story = Story()
+    story.commit("namespaces", {"metadata": {"name": "default", "deletionTimestamp": GOING}}, namespace="")
+    a_rollout_that_takes_too_many_ready_pods(story)
+
+
+@pytest.mark.parametrize(
+    ("lag", "seconds", "found"), [(0.0, 0.1, True), (16.0, 12.0, False), (16.0, 17.0, True)]
+)
+def test_only_where_nothing_judges_premises_a_number_that_rose_is_not_known_for_a_while(
+    lag: float, seconds: float, found: bool
+) -> None:
+    story = Story()
+    leads(story, "plane-0-1")
+    story.observed = Observed((JustifiedDeletes(lag),))
+    story.commit("replicasets.apps", replicaset(1))
+    for name in ("a", "b"):
+        story.commit("pods", pod(name))
+    story.commit("replicasets.apps", replicaset(2, generation=2, observed=2))
+    story.seconds = seconds
+    gone = pod("b", deletionTimestamp=GOING)
+    try:
+        story.commit("pods", gone, origin="replicaset of plane-0-1")
+    except Violation:
+        assert found
+    else:
+        assert not found
+
+
+@pytest.mark.parametrize(("ago", "found"), [(1.0, False), (30.0, True)])
+def test_where_the_surge_is_refused_one_pod_may_go_first(ago: float, found: bool) -> None:
+    story = Story()
+    leads(story, "plane-0-1")
+    story.commit("deployments.apps", deployment(2, 1, 0))
+    for name in ("old", "new"):
+        story.commit("replicasets.apps", replicaset(2, name=name, ownerReferences=OF_DEPLOYMENT))
+    for name in ("a", "b"):
+        story.commit("pods", pod(name, "old"))
+    story.seconds += 60
+    refused = replicaset(2, name="new", ownerReferences=OF_DEPLOYMENT)
+    refused["status"]["conditions"] = [{"type": WAITING_FOR, "status": "True"}]
+    story.commit("replicasets.apps", refused)
+    story.seconds += ago
+    story.commit("replicasets.apps", replicaset(1, 2, name="old", ownerReferences=OF_DEPLOYMENT))
+    try:
+        story.commit("pods", pod("a", "old", deletionTimestamp=GOING), origin="plane-0-1")
+    except Violation:
+        assert found
+    else:
+        assert not found
+
+
+@pytest.mark.parametrize(
+    ("lag", "by", "found"), [(0.0, "late ", True), (16.0, "", True), (16.0, "late ", False)]
+)
+def test_only_where_nothing_judges_premises_a_set_that_comes_late_is_beside_its_deployment(
+    lag: float, by: str, found: bool
+) -> None:
+    story = Story()
+    story.observed = Observed((LiveChildren(lag),))
+    story.commit("deployments.apps", deployment(1, 0, 1))
+    for name, origin in (("old", f"{by}deployment of plane-0-1"), ("new", "deployment of plane-0-1")):
+        made = replicaset(1, name=name, ownerReferences=OF_DEPLOYMENT)
+        story.commit("replicasets.apps", made, origin=origin)
+    story.commit("pods", pod("a", "old"), origin="replicaset of plane-0-1")
+    try:
+        story.commit("pods", pod("b", "new"), origin="replicaset of plane-0-1")
+    except Violation:
+        assert found
+    else:
+        assert not found
+
+
+@pytest.mark.parametrize("is_going", [True, False])
+def test_a_deployment_that_is_being_deleted_is_not_judged_by_its_own_number(is_going: bool) -> None:
+    story = Story()
+    story.observed = Observed((LiveChildren(),))
+    made = deployment(0, 0, 1)
+    if is_going:
+        made["metadata"]["deletionTimestamp"] = GOING
+    story.commit("deployments.apps", made)
+    story.commit("replicasets.apps", replicaset(1, name="old", ownerReferences=OF_DEPLOYMENT))
+    if is_going:
+        story.commit("pods", pod("a", "old"))
+        return
+    with pytest.raises(Violation, match="live child 1 of deployments"):
+        story.commit("pods", pod("a", "old"))

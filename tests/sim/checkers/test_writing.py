@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from fairlead.sim.violation import Violation
 from tests.sim.checkers.story import Json, Story, deployment, leads, node, pod, replicaset, told_by
 
 
@@ -149,3 +150,17 @@ VIOLATIONS = [
 @pytest.mark.parametrize(("invariant", "tell"), VIOLATIONS)
 def test_a_fabricated_violation_is_told(invariant: str, tell: Callable[[Story], None]) -> None:
     assert told_by(tell) == invariant
+
+
+@pytest.mark.parametrize("is_served", [True, False])
+def test_of_an_owner_whose_kind_is_not_served_nobody_can_tell_the_end(is_served: bool) -> None:
+    story = Story()
+    owner = {"apiVersion": "example.com/v1", "kind": "Beacon", "name": "a", "uid": "u-a"}
+    story.commit("configmaps", {"metadata": {"name": "map", "ownerReferences": [owner]}})
+    if not is_served:
+        story.rest()
+        return
+    definition = {"metadata": {"name": "beacons.example.com"}}
+    story.commit("customresourcedefinitions.apiextensions.k8s.io", definition, namespace="")
+    with pytest.raises(Violation, match="belongs to Beacon a, which is gone"):
+        story.rest()

@@ -158,6 +158,24 @@ def test_a_drain_shows_what_moves_and_that_a_second_person_was_needed() -> None:
     assert [each.count for each in moved] == [3]
 
 
+def _with_a_request(name: str = "others") -> LiveState:
+    """Somebody else has asked to close half of the nodes, and nobody has approved it yet."""
+    spec = {"target": "zone/zone-0", "reason": "works", "expiresAfter": "1m", "changes": {"cordon": True}}
+    where = ("fairlead.dev", "v1", "scheduleroverrides", "kube-system")
+    body = codec.encode({"metadata": {"name": name}, "spec": spec})
+    return came_to(_shop(), ProposedChange((Request("create", *where, body=body),)))
+
+
+def test_what_others_have_asked_for_is_not_approved_by_the_way() -> None:
+    """It may have ended since: its approval was refused, and that ended the rehearsal."""
+    state = _with_a_request()
+    waiting = [codec.decode(data) for key, data in state.objects if key.resource.startswith("scheduleroverr")]
+    assert [each["spec"].get("approval", "")[:9] for each in waiting] == ["it closes"]
+    book = "freeze-autoscaling"
+    found = rehearsed(book, INCIDENTS[book]._replace(state=lambda: state))
+    assert (found.phase, [each for each in found.played if "second person" in each]) == ("Succeeded", [])
+
+
 def test_what_nobody_does_is_waited_for_and_then_aborted() -> None:
     """Without the quota being raised the run does not help; what it made is undone."""
     found = rehearsed("quota-full", INCIDENTS["quota-full"]._replace(meanwhile={}))

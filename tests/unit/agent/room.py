@@ -22,7 +22,7 @@ from fairlead.cache.events import Framed, Listed, ListFailed, Mirrored
 from fairlead.model.key import Key
 from fairlead.model.marks import RELEASED
 from fairlead.port.driving import Follow, ListAll, Started, WakeAt, Woke
-from fairlead.port.outcome import Outcome, Unknown, outcome_of
+from fairlead.port.outcome import Outcome, Refused, Unknown, outcome_of
 from fairlead.port.request import MERGE_PATCH, Reply, Request
 from fairlead.store.contract import CommittedChange, Entry
 from tests.inprocess import InProcess
@@ -157,6 +157,10 @@ class Room:
         self.logs: list[str] = []
         self.requests: list[Any] = []
         self.broken = False  # the API does not answer
+        self.lists_at = (
+            0  # lists are answered by a server that has come to this revision; 0: by one that has all
+        )
+        self.is_full = False  # it has no room for anything but leases
         self.refuses_watches = False  # of single objects
         self.start_agent()
 
@@ -266,7 +270,9 @@ class Room:
             for each in self.api.store.list(asked.resource_name)
             if self._selected(asked.resource_name, each)
         ]
-        event = Listed(self.api.store.revision, tuple(entries), self.now, asked.attempt)
+        if self.lists_at:
+            entries = [each for each in entries if each.revision <= self.lists_at]
+        event = Listed(self.lists_at or self.api.store.revision, tuple(entries), self.now, asked.attempt)
         self.tell(Mirrored(asked.resource_name, (event,)))
 
     def frame_next(self, resource: str) -> None:
@@ -279,7 +285,9 @@ class Room:
     def answer_next(self, lost_before: bool = False, lost_after: bool = False) -> None:
         ask = self.asks.popleft()
         outcome: Outcome = Unknown("timed out")
-        if not (lost_before or self.broken):
+        if self.is_full and ask.request.verb != "get" and ask.request.plural != "leases":
+            outcome = Refused(507, "InsufficientStorage", "the server's disk is full")
+        elif not (lost_before or self.broken):
             self.requests.append(ask.request)
             reply = self.api.send(ask.request, USER)
             assert isinstance(reply, Reply)

@@ -163,6 +163,26 @@ def test_a_fenced_pod_is_told_ended_and_runs_again_with_the_next_attempt() -> No
     assert room.status()["phase"] == "Running"
 
 
+def test_a_fenced_pod_runs_again_on_a_server_that_has_no_room_to_be_told() -> None:
+    room = running()
+    uid = room.create(metadata={"annotations": {AT_MOST_ONE: "true"}})
+    room.settle()
+    room.broken = True
+    room.pass_time(60)
+    assert room.machine.running() == []
+    room.broken, room.is_full = False, True
+    room.pass_time(120)
+    assert room.machine.starts == [(uid, "main", 0), (uid, "main", 1)]
+    room.start_agent()
+    room.begin()
+    room.pass_time(60)
+    assert len(room.machine.starts) == 2
+    room.is_full = False
+    room.pass_time(60)
+    told = room.container()
+    assert (told["restartCount"], told["state"].keys(), len(room.machine.starts)) == (1, {"running"}, 2)
+
+
 @pytest.mark.parametrize(("policy", "phase", "starts"), [("Always", "Running", 2), ("Never", "Failed", 1)])
 def test_a_lost_supervisor(policy: str, phase: str, starts: int) -> None:
     room = running()

@@ -96,6 +96,7 @@ def test_a_deadline_that_an_older_agent_gave_is_lifted_where_many_may_run() -> N
     room = running()
     uid, one = room.create(), room.create("db", metadata=ONE)
     room.settle()
+    assert room.told(c.LiftDeadline) == [], "neither has one that is to go"
     deadline = room.now + 38
     room.machine.deadlines[uid] = deadline
     room.machine.sandboxes[uid] = msgspec.structs.replace(room.machine.sandboxes[uid], deadline=deadline)
@@ -106,6 +107,7 @@ def test_a_deadline_that_an_older_agent_gave_is_lifted_where_many_may_run() -> N
     room.broken = True
     room.pass_time(600)
     assert room.machine.running() == [(uid, "main")]
+    assert room.machine.starts.count((uid, "main", 0)) == 1, "it is the process from before"
     assert one in room.machine.opened
 
 
@@ -141,3 +143,33 @@ def test_every_failed_renewal_is_logged_with_the_seconds_left() -> None:
     room.broken = True
     room.pass_time(20)
     assert "s left until" in room.logs[-1]
+
+
+def _list_from_before(room: Room) -> str:
+    """A pod runs, and an agent begins anew whose lists are of before it was there."""
+    before = room.api.store.revision
+    uid = room.create()
+    room.settle()
+    room.lists_at = before
+    room.start_agent()
+    room.begin()
+    return uid
+
+
+def test_a_list_that_is_older_than_what_was_kept_ends_nothing() -> None:
+    room = running()
+    uid = _list_from_before(room)
+    room.pass_time(10)
+    assert not [each for each in room.told(c.Stop) if each.uid == uid]
+    assert len([each for each in room.logs if "the server knows less of its pods" in each]) == 1
+    room.lists_at = 0
+    room.pass_time(60)
+    assert (room.machine.running(), len(room.machine.starts)) == ([(uid, "main")], 1)
+    assert room.condition("Ready")["status"] == "True"
+
+
+def test_a_server_that_was_restored_to_before_is_believed_after_a_while() -> None:
+    room = running()
+    _list_from_before(room)
+    room.pass_time(90)
+    assert room.machine.running() == []

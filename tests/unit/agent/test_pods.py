@@ -9,6 +9,7 @@ import pytest
 
 from fairlead.agent import contract as c
 from fairlead.agent.pace import Pace
+from fairlead.cache.events import Framed, Listed, Mirrored
 from tests.unit.agent.room import SETTINGS, container, running
 
 SIDECAR = container("beside", restartPolicy="Always")
@@ -231,6 +232,30 @@ def test_a_pod_whose_object_went_is_stopped_with_grace_and_closed(replaced: bool
     room.settle()
     assert [each.uid for each in room.told(c.Close)] == [old]
     assert len(room.machine.running()) == replaced
+
+
+@pytest.mark.parametrize("deleted", [True, False])
+def test_a_pod_that_an_old_list_did_not_show_is_not_forgotten_when_it_is_seen(deleted: bool) -> None:
+    room = running()
+    uid = room.create()
+    room.settle()
+    if deleted:
+        room.delete()
+    room.start_agent()
+    room.machine.kept.clear()
+    room.begin()
+    asked = next(each for each in room.lists if each.resource_name == "pods")
+    room.lists.remove(asked)
+    room.tell(Mirrored("pods", (Listed(1, (), room.now, asked.attempt),)))
+    while not any(isinstance(each, c.Close) for each in room.driver):
+        room.waiting()[0]()
+    entry = next(each for each in room.api.store.list("pods") if each.key.name == "web")
+    room.tell(Mirrored("pods", (Framed("ADDED", entry, room.now),)))
+    room.pass_time(60)
+    if deleted:
+        assert room.api.get("/api/v1/namespaces/default/pods/web")[0] == 404
+    else:
+        assert room.machine.running() == [(uid, "main")]
 
 
 def test_active_deadline() -> None:

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
+from fairlead.api import cohorts
+from fairlead.api.access.contract import NO_OPINION, AccessRules, AccessVerdict, Attributes
+from fairlead.api.access.sight import Sight
+from fairlead.api.access.users import User
+from fairlead.api.cohorts import cohorts_told
+from fairlead.cli.queues import _cohort_rows
+from fairlead.model.key import Key
+from fairlead.model.reasons import QUOTA_ADMIN
 from tests.inprocess import InProcess
+from tests.unit.api.test_damaged import rot
 from tests.unit.api.test_quotas import asking
 from tests.unit.api.things import made
 
@@ -152,3 +163,123 @@ def test_what_is_borrowed_returns_as_pods_go() -> None:
     assert plane.patch(f"{quotas('b')}/limit/status", {"status": {}})[0] == 200
     assert status(plane, "b")["used"] == {"cpu": "0"}
     assert place(plane, "a", "one", "4")[0] == 201
+
+
+class OnlyOf:
+    """Who may see one namespace."""
+
+    def __init__(self, space: str) -> None:
+        self._space = space
+
+    def authorize(self, asked: Attributes) -> AccessVerdict:
+        return AccessVerdict("allowed") if asked.namespace == self._space else NO_OPINION
+
+    def rules_for(self, user: User, namespace: str) -> AccessRules:
+        return AccessRules()
+
+
+def _refused(plane: InProcess, space: str, name: str) -> None:
+    made(plane, pods(space), asking(name, "1"))
+    told = "0/1 nodes are available: 1 quota/limit: exceeded cpu"
+    condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": told}
+    body = {"status": {"conditions": [{**condition, "owner": QUOTA_ADMIN}]}}
+    assert plane.patch(f"{pods(space)}/{name}/status", body)[0] == 200
+
+
+def test_who_borrows_what_from_whom_and_who_waits_is_told() -> None:
+    plane = borrowing()
+    member(plane, "c", "7", cohort="other")
+    assert place(plane, "b", "one", "5")[0] == 201
+    _refused(plane, "b", "waits")
+    research, other = sorted(
+        cohorts_told(plane.store, Sight()).cohorts, key=lambda each: each["cohort"], reverse=True
+    )
+    (cpu,) = research["resources"]
+    (loan,) = cpu["loans"]
+    assert (loan["borrower"], loan["lender"], loan["amount"]) == ("b/limit", "a/limit", "3")
+    assert cpu["leftToLend"] == "1"
+    assert [
+        (each["quota"], each["used"], each["borrowed"], each["mayBorrow"]) for each in cpu["members"]
+    ] == [
+        ("a/limit", "0", "0", "0"),
+        ("b/limit", "5", "3", "3"),
+    ]
+    assert research["waiting"] == [{"namespace": "b", "pod": "waits", "quota": "limit"}]
+    assert (other["resources"][0]["loans"], other["waitingInAll"]) == ([], 0)
+
+
+def test_quotas_of_other_nodes_are_a_cohort_of_their_own() -> None:
+    plane = borrowing()
+    member(plane, "c", "7", nodeSelector={"matchLabels": {"gpu": "yes"}})
+    found = cohorts_told(plane.store, Sight()).cohorts
+    assert [len(each["resources"][0]["members"]) for each in found] == [2, 1]
+
+
+def test_a_tenant_is_told_of_others_without_their_names() -> None:
+    plane = borrowing()
+    assert place(plane, "b", "one", "5")[0] == 201
+    _refused(plane, "b", "waits")
+    (found,) = cohorts_told(plane.store, Sight(OnlyOf("a"), User("jane"))).cohorts
+    assert found["resources"][0]["loans"][0]["borrower"] == "another namespace"
+    assert (found["waiting"], found["waitingInAll"]) == ([], 1)
+    assert "b/limit" not in str(found)
+    assert cohorts_told(plane.store, Sight(OnlyOf("elsewhere"), User("jane"))).cohorts == []
+
+
+def test_loans_of_others_stand_with_whose_they_are_though_all_are_called_alike() -> None:
+    plane = borrowing()
+    member(plane, "c", "4")
+    member(plane, "d", "1", borrowingLimit={"cpu": "3"})
+    assert place(plane, "b", "one", "5")[0] == 201
+    assert place(plane, "d", "two", "2")[0] == 201
+    (found,) = cohorts_told(plane.store, Sight(OnlyOf("a"), User("jane"))).cohorts
+    rows = [(row[2], row[4], row[5], row[6]) for row in _cohort_rows(found)]
+    other = "another namespace"
+    assert rows == [
+        ("a/limit", "0/0", "", f"{other}: 3, {other}: 1"),
+        (other, "3/3", "a/limit: 3", ""),
+        (other, "0/0", "", ""),
+        (other, "1/3", "a/limit: 1", ""),
+    ]
+
+
+def test_what_pods_of_the_lender_wait_for_is_not_left_to_lend() -> None:
+    plane = borrowing()
+    _refused(plane, "a", "waits")
+    (found,) = cohorts_told(plane.store, Sight()).cohorts
+    (cpu,) = found["resources"]
+    assert (cpu["members"][0]["keptForOwnPods"], cpu["leftToLend"]) == ("1", "5")  # of 6 that nobody uses
+
+
+def test_cohorts_of_one_name_are_told_apart_by_their_nodes() -> None:
+    plane = borrowing()
+    member(plane, "c", "7", nodeSelector={"matchLabels": {"gpu": "yes"}})
+    found = cohorts_told(plane.store, Sight()).cohorts
+    assert {row[0] for each in found for row in _cohort_rows(each)} == {"research", "research (gpu=yes)"}
+
+
+def test_a_damaged_quota_is_left_out_and_named_to_who_may_see_it() -> None:
+    plane = borrowing()
+    rot(plane, Key("placementquotas.fairlead.dev", "b", "limit"))
+    told = cohorts_told(plane.store, Sight())
+    assert [each["quota"] for each in told.cohorts[0]["resources"][0]["members"]] == ["a/limit"]
+    assert told.left_out == ["b/limit"]
+    assert cohorts_told(plane.store, Sight(OnlyOf("a"), User("jane"))).left_out == ["another namespace"]
+
+
+def test_the_pods_of_a_namespace_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    plane = borrowing()
+    made(
+        plane,
+        quotas("a"),
+        {"metadata": {"name": "more"}, "spec": {"hard": {"cpu": "1"}, "cohort": "research"}},
+    )
+    asked: list[str] = []
+
+    def counted(read: Any, space: str) -> Any:
+        asked.append(space)
+        return ()
+
+    monkeypatch.setattr(cohorts, "pods_refused", counted)
+    cohorts_told(plane.store, Sight())
+    assert asked == ["a", "b"]

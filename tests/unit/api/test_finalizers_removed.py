@@ -123,6 +123,8 @@ def test_a_reservation_that_a_pod_uses_is_told_and_goes() -> None:
     assert told(plane)[0][2].endswith(
         "left over: pod p uses its room of capacity class recovery on n, and nothing tells so any more"
     )
+    mark = plane.get(f"{PODS}/p")[1]["metadata"]["annotations"]["fairlead.dev/guard-removed"]
+    assert f"removed {IN_USE} from reservation {kept['metadata']['name']} at " in mark
 
 
 def test_controllers_that_are_done_and_finalizers_of_others_are_not_told() -> None:
@@ -142,3 +144,20 @@ def test_a_dry_run_warns_and_tells_nobody_else() -> None:
     plane.delete(f"{CONFIGMAPS}/parent?propagationPolicy=Foreground")
     strip(plane, f"{CONFIGMAPS}/parent?dryRun=All")
     assert told(plane) == []
+
+
+def test_dependents_of_custom_kinds_are_named() -> None:
+    plane = InProcess()
+    names = {"plural": "widgets", "singular": "widget", "kind": "Widget", "listKind": "WidgetList"}
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
+    spec = {"group": "shop.dev", "names": names, "scope": "Namespaced", "versions": [version]}
+    definition = {"metadata": {"name": "widgets.shop.dev"}, "spec": spec}
+    made(plane, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition)
+    parent = made(plane, CONFIGMAPS, configmap("parent"))
+    widget = {"apiVersion": "shop.dev/v1", "kind": "Widget", "metadata": {"name": "w"}}
+    widget["metadata"]["ownerReferences"] = [owner(parent)]  # type: ignore[index]
+    made(plane, "/apis/shop.dev/v1/namespaces/default/widgets", widget)
+    plane.delete(f"{CONFIGMAPS}/parent?propagationPolicy=Foreground")
+    strip(plane, f"{CONFIGMAPS}/parent")
+    assert told(plane)[0][2].endswith("left over: widget w")

@@ -7,9 +7,13 @@ from typing import Any
 import pytest
 
 from fairlead.api.access.users import MASTERS, User
+from fairlead.api.conversation import Conversation
 from fairlead.core import codec
 from fairlead.core.times import timestamp
 from fairlead.model.kind import Json
+from fairlead.port.request import Reply, Request
+from fairlead.store.contract import Transaction
+from fairlead.store.events import RoomLost
 from tests.inprocess import ADMIN, InProcess
 
 OVERRIDES = "/apis/fairlead.dev/v1/namespaces/{}/scheduleroverrides"
@@ -62,6 +66,22 @@ def test_who_and_until_when_are_stamped_whatever_is_sent(plane: InProcess) -> No
 def test_the_sizes_that_are_to_stay_are_noted_as_it_is_made(plane: InProcess) -> None:
     _, found = made(plane, override("namespace", changes={"pauseExpansion": True}))
     assert {(each["name"], each["replicas"]) for each in found["status"]["held"]} == {("web", 3), ("db", 1)}
+
+
+@pytest.mark.parametrize(("target", "noted"), [("deployment/web", 5), ("namespace", 3)])
+def test_a_workload_that_is_named_asks_for_what_was_noted_when_the_override_begins(
+    plane: InProcess, target: str, noted: int
+) -> None:
+    body = codec.encode(override(target, changes={"pauseExpansion": True}))
+    request = Request("create", "fairlead.dev", "v1", "scheduleroverrides", "default", body=body)
+    conversation = Conversation(plane.api, request, plane.context())
+    step = conversation.begin()
+    plane.patch("/apis/apps/v1/namespaces/default/deployments/web", {"spec": {"replicas": 5}})
+    while isinstance(step, Transaction):
+        step = conversation.resolved(plane.commit(step))
+    assert isinstance(step, Reply)
+    held = codec.decode(step.body)["status"]["held"]
+    assert [each["replicas"] for each in held if each["name"] == "web"] == [noted]
 
 
 REFUSED = (
@@ -131,7 +151,9 @@ def test_nothing_of_it_can_be_changed(plane: InProcess) -> None:
     whole["spec"]["expiresAfter"] = "3h"
     whole["metadata"].pop("resourceVersion")
     status, answer = plane.put(path, whole)
-    assert (status, "field is immutable" in answer["message"]) == (422, True)
+    assert status == 422
+    assert "spec.expiresAfter" in answer["message"]
+    assert answer["message"].endswith("make another whose spec.replaces is calm")
 
 
 def test_what_reaches_far_waits_for_a_second_person(plane: InProcess) -> None:
@@ -281,3 +303,135 @@ def test_a_preview_is_bounded(plane: InProcess, preview: Json, field: str) -> No
     status, refused = made(plane, override(preview=preview))
     assert status == 422
     assert field in refused["message"]
+
+
+@pytest.mark.parametrize(
+    ("spec", "field", "told"),
+    [
+        (
+            {"changes": {"avoidZones": ["a", "z"]}},
+            "spec.changes.avoidZones",
+            '"z": no node is there; there are a, b',
+        ),
+        (
+            {"changes": {"trafficWeights": [{"zone": "z", "weight": 0}]}},
+            "spec.changes.trafficWeights",
+            "are a, b",
+        ),
+        ({"scope": "zone/z"}, "spec.scope", '"zone/z": no node is there; there are a, b'),
+        ({"lasts": "2d"}, "spec.expiresAfter", "such as 45m, 2h or 1h30m"),
+    ],
+)
+def test_a_name_that_is_nobodys_is_refused_with_those_that_there_are(
+    plane: InProcess, spec: Json, field: str, told: str
+) -> None:
+    status, answer = made(plane, override(**spec))
+    assert status == 422
+    assert field in answer["message"]
+    assert told in answer["message"]
+
+
+def test_a_capacity_class_that_is_not_in_use_is_refused_or_warned_of(plane: InProcess) -> None:
+    lends = override(changes={"allowReservedCapacityClass": "recover", "reservedReplicas": 1})
+    path = OVERRIDES.format("default")
+    where = ("fairlead.dev", "v1", "scheduleroverrides", "default")
+    reply = plane.send(Request("create", *where, body=codec.encode(lends)))
+    assert isinstance(reply, Reply)
+    assert reply.status == 201
+    assert [each for each in reply.warnings if "no capacity class recover is in use" in each]
+    assert plane.delete(f"{path}/calm")[0] == 200
+    classes = [{"name": "recovery", "nodeSelector": {"matchLabels": {"tier": "recovery"}}}]
+    for kind, plural, name, body in (
+        ("SchedulingPolicy", "schedulingpolicies", "classes", {"capacityClasses": classes}),
+        ("PlaneSettings", "planesettings", "default", {"schedulingPolicy": "classes"}),
+    ):
+        whole = {"apiVersion": "fairlead.dev/v1", "kind": kind, "metadata": {"name": name}, "spec": body}
+        assert plane.post(f"/apis/fairlead.dev/v1/{plural}", whole)[0] == 201
+    status, answer = made(plane, lends)
+    assert (status, answer["message"].rpartition("; ")[2]) == (422, "there are recovery")
+    lends["spec"]["changes"]["allowReservedCapacityClass"] = "recovery"
+    assert made(plane, lends)[0] == 201
+
+
+@pytest.mark.parametrize(
+    ("target", "namespace", "changes", "told"),
+    [
+        ("node/n1", "kube-system", {"drain": True}, "pods that it takes away are not made again yet: "),
+        (
+            "deployment/web",
+            "default",
+            {"trafficWeights": [{"zone": "a", "weight": 0}]},
+            "traffic goes on as it",
+        ),
+        ("deployment/web", "default", {"pauseExpansion": True}, ""),
+        ("node/n1", "kube-system", {"cordon": True}, ""),
+    ],
+)
+def test_on_a_full_disk_a_warning_says_what_it_cannot_do(
+    plane: InProcess, target: str, namespace: str, changes: Json, told: str
+) -> None:
+    """It is taken, and what rests on ordinary writes waits for room."""
+    body = codec.encode(override(target, changes=changes))
+    request = Request("create", "fairlead.dev", "v1", "scheduleroverrides", namespace, body=body)
+    plane.store.handle(RoomLost("the disk is full: free some", 100_000))
+    reply = plane.send(request)
+    assert isinstance(reply, Reply)
+    assert reply.status == 201, reply.body
+    warned = [each for each in reply.warnings if "the disk is full: free some" in each]
+    assert [each[: len(told)] for each in warned] == ([told] if told else [])
+
+
+def _operators(plane: InProcess, *verbs: str) -> None:
+    """Everybody who is signed in may do these to overrides."""
+    rule = {"apiGroups": ["fairlead.dev"], "resources": ["scheduleroverrides"], "verbs": list(verbs)}
+    role = {"kind": "ClusterRole", "metadata": {"name": "operators"}, "rules": [rule]}
+    bound = {
+        "kind": "ClusterRoleBinding",
+        "metadata": {"name": "operators"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "operators"},
+        "subjects": [
+            {"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": "system:authenticated"}
+        ],
+    }
+    for plural, body in (("clusterroles", role), ("clusterrolebindings", bound)):
+        api = "rbac.authorization.k8s.io/v1"
+        assert plane.post(f"/apis/{api}/{plural}", {"apiVersion": api, **body})[0] == 201
+
+
+JANE, ANN = (User(name, groups=("system:authenticated",)) for name in ("jane", "ann"))
+
+
+def test_each_releases_only_its_own(plane: InProcess) -> None:
+    _operators(plane, "create", "get", "delete", "deletecollection")
+    path = OVERRIDES.format("default")
+    assert made(plane, override(name="janes"), user=JANE)[0] == 201
+    assert made(plane, override(name="anns"), user=ANN)[0] == 201
+    status, answer = plane.delete(f"{path}/janes", user=ANN)
+    assert status == 403
+    assert 'it is held by "jane" until ' in answer["message"]
+    assert "(a drill): ask them to end it" in answer["message"]
+    assert plane.delete(path, user=ANN)[0] == 403
+    assert {each["metadata"]["name"] for each in plane.get(path)[1]["items"]} >= {"janes"}
+    assert plane.delete(f"{path}/janes", user=JANE)[0] == 200
+
+
+def test_a_team_releases_what_is_its_own_and_anybody_what_has_ended(plane: InProcess) -> None:
+    _operators(plane, "create", "get", "delete")
+    path = OVERRIDES.format("default")
+    member = User("eve", groups=("system:authenticated", "on-call"))
+    assert made(plane, override(name="teams", owner="on-call"), user=JANE)[0] == 201
+    assert plane.delete(f"{path}/teams", user=ANN)[0] == 403
+    assert plane.delete(f"{path}/teams", user=member)[0] == 200
+    assert made(plane, override(name="janes"), user=JANE)[0] == 201
+    plane.now += 1800
+    assert plane.delete(f"{path}/janes", user=ANN)[0] == 200
+
+
+def test_who_may_bypass_ends_what_is_anothers_and_is_told_whose_it_was(plane: InProcess) -> None:
+    _operators(plane, "create", "get", "delete", "bypass")
+    assert made(plane, override(name="janes"), user=JANE)[0] == 201
+    where = ("fairlead.dev", "v1", "scheduleroverrides", "default", "janes")
+    reply = plane.send(Request("delete", *where), user=ANN)
+    assert isinstance(reply, Reply)
+    assert reply.status == 200
+    assert 'it is held by "jane"' in reply.warnings[0]

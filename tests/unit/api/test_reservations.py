@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from fairlead.ledger.reservation import ANNOTATION
+from fairlead.ledger.override import MADE_FOR
+from fairlead.ledger.reservation import ANNOTATION, IN_USE
 from fairlead.model.kinds.reservation import name_for
 from tests.inprocess import InProcess
 from tests.unit.api.test_quotas import PLACEMENT, bind, placement, used
@@ -34,8 +35,8 @@ def reservation(intent: str = "recover", uid: str = "u-1", **spec: Any) -> Json:
     }
 
 
-def active(plane: InProcess, **spec: Any) -> None:
-    made(plane, RESERVATIONS, reservation(**spec))
+def active(plane: InProcess, metadata: Json | None = None, **spec: Any) -> None:
+    made(plane, RESERVATIONS, {**reservation(**spec), "metadata": metadata or {}})
     status = {"status": {"phase": "Active", "nodeName": "node-1"}}
     assert plane.patch(ONE, status, "merge-patch")[0] == 200
     assert plane.patch(f"{ONE}/status", status)[0] == 200
@@ -123,6 +124,65 @@ def test_a_reservation_cannot_be_used_twice_elsewhere_late_or_by_others() -> Non
     assert told("a")[0] == 201
     assert told("b") == (409, "it is Allocated to pod a, not Active")
     assert "nodeName" not in plane.get(f"{PODS}/b")[1]["spec"]
+
+
+def test_a_reservation_that_is_being_deleted_is_used_by_nobody() -> None:
+    plane = InProcess()
+    active(plane, {"finalizers": [IN_USE]})
+    made(plane, PODS, using())
+    assert plane.delete(ONE)[0] == 200
+    assert plane.get(ONE)[1]["metadata"]["deletionTimestamp"]
+    status, body = bind(plane, "web", "node-1", **{ANNOTATION: NAME})
+    assert (status, body["message"].rpartition(": ")[2]) == (409, "it is being deleted")
+    assert "nodeName" not in plane.get(f"{PODS}/web")[1]["spec"]
+
+
+OVERRIDES = "/apis/fairlead.dev/v1/namespaces/default/scheduleroverrides"
+
+
+def lent(plane: InProcess) -> None:
+    """One that was made for an override of five minutes, and a pod that may use it."""
+    changes = {"allowReservedCapacityClass": "recovery", "reservedReplicas": 1}
+    spec = {"target": "namespace/default", "reason": "a drill", "expiresAfter": "5m", "changes": changes}
+    body = {"apiVersion": "fairlead.dev/v1", "kind": "SchedulerOverride", "metadata": {"name": "room"}}
+    made(plane, OVERRIDES, {**body, "spec": spec})
+    active(plane, {"annotations": {MADE_FOR: "default/room"}}, capacityClass="recovery", ttlSeconds=3600)
+    made(plane, PODS, using())
+
+
+def test_what_an_override_lends_is_used_while_it_holds() -> None:
+    plane = InProcess()
+    lent(plane)
+    assert bind(plane, "web", "node-1", **{ANNOTATION: NAME})[0] == 201
+
+
+def test_what_an_override_lent_is_not_used_after_its_end() -> None:
+    """Not even by a plane that has not heard of it, before what was made for it is removed."""
+    plane = InProcess()
+    lent(plane)
+    plane.now += 300
+    status, body = bind(plane, "web", "node-1", **{ANNOTATION: NAME})
+    assert (status, body["reason"]) == (409, "Conflict")
+    assert body["message"].endswith("SchedulerOverride default/room, for which it was made, has ended")
+    assert plane.delete(f"{OVERRIDES}/room")[0] == 200
+    status, body = bind(plane, "web", "node-1", **{ANNOTATION: NAME})
+    assert (status, body["reason"]) == (409, "Conflict")
+    assert body["message"].endswith("SchedulerOverride default/room, for which it was made, is gone")
+
+
+def test_an_override_that_goes_at_the_same_time_lends_nothing() -> None:
+    plane = InProcess()
+    lent(plane)
+    commit = plane.commit
+
+    def meanwhile(transaction: Any) -> Any:
+        plane.commit = commit  # type: ignore[method-assign]
+        assert plane.delete(f"{OVERRIDES}/room")[0] == 200
+        return commit(transaction)
+
+    plane.commit = meanwhile  # type: ignore[method-assign]
+    assert bind(plane, "web", "node-1", **{ANNOTATION: NAME})[0] == 409
+    assert plane.get(ONE)[1]["status"]["phase"] == "Active"
 
 
 def test_a_quota_without_room_leaves_the_reservation_unused() -> None:

@@ -88,6 +88,8 @@ def test_what_changed_is_no_longer_found_where_it_was() -> None:
 def test_what_is_gone_is_found_nowhere_and_leaves_nothing_behind() -> None:
     key, view = pod("a", labels={"app": "x"}, owners=(owner("Job", "j"),), spec={"nodeName": "n"})
     made = index((key, view))
+    assert made.owned_by("uid-j") == made.on_node("n") == made.in_namespace("default") == (view,)
+    assert made.labelled("", parse_labels("app=x")) == (view,)
     assert made.put(key, None) is view
     assert made.put(key, None) is None
     assert (made.get(key), made.all(), made.in_namespace("default"), made.owned_by("uid-j")) == (
@@ -97,6 +99,32 @@ def test_what_is_gone_is_found_nowhere_and_leaves_nothing_behind() -> None:
         (),
     )
     assert (len(made), made._places) == (0, {})
+
+
+def test_one_that_is_asked_late_answers_as_one_that_was_asked_before_anything_came() -> None:
+    early, late = index(), index()
+
+    def answers(asked: Index[Pod]) -> list[list[str]]:
+        chosen = (
+            asked.labelled("", parse_labels("app=x")),
+            asked.labelled("default", parse_labels("app=y")),
+            asked.owned_by("uid-j"),
+            asked.on_node("n"),
+            asked.in_namespace("default"),
+        )
+        return [names(each) for each in chosen]
+
+    assert answers(early) == [[], [], [], [], []]
+    for made in (early, late):
+        made.put(*pod("b", labels={"app": "x"}, owners=(owner("Job", "j"),), spec={"nodeName": "n"}))
+        made.put(*pod("a", labels={"app": "x"}, owners=(owner("Job", "j"),)))
+        made.put(*pod("c", labels={"app": "y"}, namespace="other"))
+        made.put(*pod("b", labels={"app": "y"}, owners=(owner("Job", "j"),), spec={"nodeName": "n"}))
+        made.put(pod("a")[0], None)
+    assert answers(late) == answers(early) == [[], ["b"], ["b"], ["b"], ["b"]]
+    for made in (early, late):
+        made.put(pod("b")[0], None)
+    assert answers(late) == answers(early) == [[], [], [], [], []]
 
 
 def test_a_plain_tuple_finds_what_a_key_finds() -> None:
@@ -170,8 +198,8 @@ def test_an_index_kept_up_to_date_equals_one_built_at_once(
         if read:
             kept.all()  # an answer that is kept must not be given again
             kept.in_namespace("m")
+            kept.labelled("", parse_labels("a=x"))
     built = index(*sorted(objects.items()))
-    assert kept._places.keys() == built._places.keys()
     for question in (
         lambda each: each.all(),
         lambda each: [each.in_namespace(space) for space in "mn"],
@@ -180,3 +208,4 @@ def test_an_index_kept_up_to_date_equals_one_built_at_once(
         lambda each: [each.labelled(space, parse_labels("a=x,b!=y")) for space in ("", "m", "n")],
     ):
         assert question(kept) == question(built)
+    assert kept._places.keys() == built._places.keys()

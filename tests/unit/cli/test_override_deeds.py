@@ -115,6 +115,22 @@ def test_the_cost_of_a_drain_is_who_left_who_was_kept_and_who_has_no_node() -> N
     assert (cost.displaced, cost.held) == ((), ())
 
 
+def test_writes_of_a_controller_that_heeds_it_are_told_where_their_decisions_are_not_kept() -> None:
+    """On a full disk no decision is recorded, and history is short: nothing else tells of a pod that was evicted."""
+    lines = [
+        line("pods/default/web-1/eviction", "create", decision="t-1"),
+        line("pods/default/was/eviction", "create", decision="t-2"),
+        line("pods/default/kept/eviction", "create", decision="t-2", code=429),
+        line("pods/default/other/", "delete", decision="t-2", user="system:fairlead:garbage-collector"),
+        line("scheduleroverrides/kube-system/dr/status", decision="t-3"),
+    ]
+    found = {**override(), "status": {"affectedControllers": ["override-drain", "scheduler"]}}
+    records = [record("t-1", "pods/default/web-1", effects=[f"Delete override-drain/x/evict/{UID}"])]
+    deeds = Deeds(found, "2026-01-01T01:00:00Z", lines, records, PlaceContents())
+    assert [each["object"] for each in deeds.unexplained()] == ["pods/was/eviction"]
+    assert deeds.cost().evicted == ("pods/default/web-1",)
+
+
 def test_a_priority_costs_those_below_it_and_a_pause_who_waits() -> None:
     victims = [
         {"key": ["pods", "batch", "low"], "uid": "1", "priority": 10},

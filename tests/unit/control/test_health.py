@@ -143,7 +143,7 @@ def test_records_name_the_settings_that_were_in_use() -> None:
     driver.run(10)
     in_use = int(api.get(f"{SETTINGS}/default")[1]["metadata"]["resourceVersion"])
     # The scheduler names the revision of its policy instead.
-    assert {record["settings"] for record in driver.records if "policy" not in record} == {in_use}
+    assert {record["settings"] for record in driver.records if "batch" not in record} == {in_use}
 
 
 def test_a_change_of_the_resync_is_not_put_off_until_the_next_one() -> None:
@@ -264,7 +264,7 @@ def test_looks_after_unknown_outcomes_are_paid_from_the_budget() -> None:
     def deaf(event: PlaneEvent) -> Any:
         if isinstance(event, Answers):
             (reply,) = event.replies
-            if reply.call in driver.plane._callers:
+            if reply.call in driver.plane.outgoing.callers:
                 event = Answers((structs.replace(reply, outcome=Unknown("no answer")),))
         return handle(event)
 

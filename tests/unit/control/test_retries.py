@@ -34,13 +34,14 @@ def test_none_of_the_seven_properties_is_missing(row: RetryInForce) -> None:
     assert row.void_after_seconds > 0
     assert row.fresh_read
     assert row.reason
+    assert row.owner
 
 
 def test_the_numbers_are_those_in_use_and_say_where_they_come_from() -> None:
     rows = retries_in_force(
         in_use(
             retries={"default": {"attemptsMax": 3}, "bind": {"backoffSeconds": 0.5}},
-            controllers={"default": {"turnSeconds": 2.0}},
+            controllers={"default": {"turnSeconds": 2.0}, "job": {"turnSeconds": 9.0}, "cronjob": {}},
         )
     )
     found = {each.action: each for each in rows}
@@ -51,3 +52,4 @@ def test_the_numbers_are_those_in_use_and_say_where_they_come_from() -> None:
     )
     assert (found["create"].attempts_max, found["create"].settings) == (3, "default")
     assert {each.void_after_seconds for each in rows} == {2.0}
+    assert found["create"].void_after_by == {"job": 9.0}

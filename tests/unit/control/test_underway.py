@@ -22,9 +22,14 @@ class World:
     def __init__(self) -> None:
         self.health = Health()
         self.shown: set[Write] = set()
+        self.lacking: set[Key] = set()
         numbers = count(1)
         self.underway: Underway[str, str] = Underway(
-            "tester", self.health, lambda: next(numbers), lambda write: write in self.shown
+            "tester",
+            self.health,
+            lambda: next(numbers),
+            lambda write: write in self.shown,
+            lambda key: key in self.lacking,
         )
         self.out: list[Instruction] = []
 
@@ -117,3 +122,21 @@ def test_writes_of_those_who_do_not_wait_are_forgotten_once_they_are_shown(world
     world.shown.add(A)
     world.underway.unpark()
     assert not world.underway.unseen
+
+
+@pytest.mark.parametrize("lacking", [True, False])
+def test_whoever_made_what_came_and_went_unseen_goes_on_once(world: World, lacking: bool) -> None:
+    made, kept = Write(Key("pods", "default", "c"), 7, True), Write(Key("pods", "default", "d"), 8, True)
+    world.underway.wrote("one", [made, kept])
+    world.lacking = {made.key} if lacking else set()
+    world.shown = {made}
+    assert world.underway.unpark() == (["one"] if lacking else [])
+    world.shown.add(kept)
+    assert world.underway.unpark() == []
+    assert not world.underway.unseen
+
+
+def test_what_was_changed_and_has_gone_is_told_by_its_own_end(world: World) -> None:
+    world.underway.wrote("one", [A])
+    world.lacking, world.shown = {A.key}, {A}
+    assert world.underway.unpark() == []

@@ -171,8 +171,8 @@ def test_schedulers_get_integers_rounded_up(text: str, milli: int, value: int) -
 def test_sums_are_exact_and_keep_the_left_sides_form(
     left: str, right: str, sum_: str, difference: str
 ) -> None:
-    assert quantity.add(left, right) == sum_
-    assert quantity.subtract(left, right) == difference
+    assert str(quantity.parse(left) + quantity.parse(right)) == sum_
+    assert str(quantity.parse(left) - quantity.parse(right)) == difference
 
 
 def test_a_total_of_many_is_one_quantity() -> None:

@@ -6,15 +6,15 @@ import pytest
 
 from fairlead.decision.footprint import (
     Footprint,
-    covers,
     field_of,
-    format_table,
     merged,
-    missing,
     parse_table,
     touches,
     written_fields,
 )
+from tests.sim.footprints import missing
+from tests.sim.footprints_table import format_table
+from tests.sim.scrambled_views import covers
 
 
 @pytest.mark.parametrize(

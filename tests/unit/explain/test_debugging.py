@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from fairlead.cli.debug import lines_of
-from fairlead.core.errors import NotFound
+from fairlead.core.errors import BadRequest, NotFound
 from fairlead.explain.asking import answered
 from fairlead.explain.debugging import debug
 from fairlead.model.key import Key
@@ -105,3 +105,102 @@ def test_nothing_stops_what_runs() -> None:
 def test_what_is_gone_is_sent_to_the_timeline() -> None:
     with pytest.raises(NotFound, match="fairlead timeline tells of what is gone"):
         view(World())
+
+
+TEMPLATE = {"spec": {"restartPolicy": "Never", "containers": [{"name": "main", "image": "web:1"}]}}
+BATCH = "/apis/batch/v1/namespaces/default"
+
+
+def made(path: str, kind: str, group: str, **spec: Any) -> World:
+    world = World()
+    body = {"apiVersion": f"{group}/v1", "kind": kind, "metadata": {"name": "web"}, "spec": spec}
+    code, answer = world.api.post(path, body)
+    assert code == 201, answer
+    world.run(30)
+    return world
+
+
+def test_a_deployment_that_is_paused_is_held_up_and_not_told_as_free() -> None:
+    template = {
+        "metadata": {"labels": {"app": "web"}},
+        "spec": {"containers": TEMPLATE["spec"]["containers"]},
+    }
+    selector = {"matchLabels": {"app": "web"}}
+    path = f"{APPS}/deployments"
+    told = view(
+        made(path, "Deployment", "apps", replicas=2, paused=True, selector=selector, template=template)
+    )
+    assert told["boundary"] == (
+        "deployment/web is held up at desired: DeploymentPaused: Deployment is paused; next step: user"
+    )
+    assert told["next"] == "fairlead progress deployment/web -n default"
+
+
+def test_a_job_that_is_suspended_wants_no_pods_and_says_why() -> None:
+    told = view(made(f"{BATCH}/jobs", "Job", "batch", suspend=True, template=TEMPLATE), "jobs.batch")
+    assert told["boundary"] == "job/web is held up: JobSuspended: Job suspended; next step: user"
+    rows = dict(lines_of({**told, "runbooks": []}))
+    assert (rows["workload"], rows["pending replica"]) == ("jobs/web, wants no pods now", "none")
+
+
+def test_a_job_that_failed_is_the_boundary_itself() -> None:
+    container = {"name": "main", "image": "web:1", "resources": {"requests": {"cpu": "1000"}}}
+    template = {"spec": {"restartPolicy": "Never", "containers": [container]}}
+    world = made(f"{BATCH}/jobs", "Job", "batch", activeDeadlineSeconds=5, parallelism=2, template=template)
+    told = view(world, "jobs.batch")
+    assert told["boundary"].startswith("job/web has failed, and is not tried again: DeadlineExceeded: ")
+    assert told["next"] == "kubectl describe job/web -n default"
+    assert told["ready"]["desired"] == 0
+
+
+def test_a_cron_job_that_is_suspended_makes_no_jobs() -> None:
+    spec = {"schedule": "* * * * *", "suspend": True, "jobTemplate": {"spec": {"template": TEMPLATE}}}
+    told = view(made(f"{BATCH}/cronjobs", "CronJob", "batch", **spec), "cronjobs.batch")
+    assert told["boundary"] == "at cronjob/web itself: it is suspended, and makes no Jobs"
+    assert dict(lines_of({**told, "runbooks": []}))["pending replica"] == "none"
+
+
+def test_a_cron_job_that_waits_for_its_time_is_sent_to_a_command_that_knows_it() -> None:
+    spec = {"schedule": "0 0 1 1 *", "jobTemplate": {"spec": {"template": TEMPLATE}}}
+    told = view(made(f"{BATCH}/cronjobs", "CronJob", "batch", **spec), "cronjobs.batch")
+    assert (told["boundary"], told["next"]) == (
+        "nothing stops it",
+        "fairlead timeline cronjob/web -n default",
+    )
+
+
+def test_a_generation_that_its_controller_has_not_seen_is_the_boundary() -> None:
+    world = World()
+    world.deploy(1)
+    world.run(30)
+    world.scale(3)
+    told = view(world)
+    assert told["boundary"] == (
+        "between the API and the controller of deployment/web: generation 2 is not observed yet, its status is of 1"
+    )
+
+
+@pytest.mark.parametrize(
+    ("resource", "namespace", "name"),
+    [("configmaps", "default", "kube-root-ca.crt"), ("nodes", "", "node-0")],
+)
+def test_what_has_no_pods_is_sent_to_who_tells_of_it(resource: str, namespace: str, name: str) -> None:
+    world = World()
+    if namespace:
+        body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}}
+        world.api.post("/api/v1/namespaces/default/configmaps", body)
+    with pytest.raises(BadRequest, match=r"is no workload and has no pods: `fairlead timeline "):
+        answered(debug(world.sources, Key(resource, namespace, name)))
+
+
+def test_a_plane_that_the_api_does_not_answer_is_the_boundary_whatever_else_waits() -> None:
+    world = full_zone()
+    breaker = world.driver.plane.health.breaker
+    while not breaker.is_open(world.driver.now):
+        breaker.failed(world.driver.now)
+    told = view(world)
+    assert told["boundary"] == (
+        "between the controllers and the API: the API does not answer test, as on a full disk, so nothing is written for"
+        " 0.5 s"
+    )
+    assert told["next"] == "fairlead status"

@@ -64,6 +64,29 @@ def test_what_lifted_it_is_the_change_of_the_quota(report: IncidentReport) -> No
     assert lifted.by == ("resourcequotas/shop/q: hard.pods 3 -> 8",)
 
 
+def test_what_made_room_for_a_pod_is_the_change_that_it_is_not_placed_without() -> None:
+    """A node that was cordoned, among others that are full, is opened; other things change as well."""
+    driver = Kept(InProcess(NOW))
+    driver.run(5)
+    nodes, pods = "/api/v1/nodes", "/apis/apps/v1/namespaces/shop/deployments"
+    acts: list[load.Act] = [
+        ("post", "/api/v1/namespaces", {"metadata": {"name": "shop"}}),
+        ("patch", f"{nodes}/node-0", {"spec": {"unschedulable": True}}),
+        ("post", pods, load.workload("large", 1, cpu="31")),
+        ("post", pods, load.workload("next", 1, cpu="20")),
+        ("patch", f"{nodes}/node-1", {"metadata": {"labels": {"colour": "red"}}}),
+        ("patch", f"{nodes}/node-0", {"spec": {"unschedulable": None}}),
+    ]
+    do(driver, acts, 8)
+    driver.run(60)
+    driver.keep()
+    origin = StoreOrigin(driver.api.store, driver.api.journal, b"key")
+    found = report_of(read_artifact(write_artifact(capture(origin, NOW, driver.now))))
+    (lifted,) = [each for each in found.lifted if each.span.controller == "scheduler"]
+    assert lifted.span.about.startswith("pods/shop/next-")
+    assert [each.partition(":")[0] for each in lifted.by] == ["nodes/node-0"]
+
+
 def test_what_each_override_made_different_is_told(report: IncidentReport) -> None:
     (without,) = report.what_ifs
     assert without.called == "without override shop/hold-web"

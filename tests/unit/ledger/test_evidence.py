@@ -99,8 +99,25 @@ def test_a_row_that_claims_too_much_allows_nothing(given: Any, allowed: bool) ->
     assert (Evidence(policy(given)).allows(given["signal"], rows.RELEASE) is not None) == allowed
 
 
-def test_without_a_policy_nothing_is_allowed() -> None:
-    evidence = Evidence(None)
+def test_without_a_policy_the_rows_hold_that_a_server_begins_with() -> None:
+    missing, made = Evidence(None), Evidence(policy())
+    for signal in rows.SIGNALS.values():
+        for act in signal.acts:
+            built_in, held = missing.allows(signal.name, act), made.allows(signal.name, act)
+            assert (built_in is None) == (held is None)
+            if built_in is not None and held is not None:
+                assert built_in[:2] == held[:2]
+                assert (built_in.cited, held.cited) == (
+                    f"{held.cited}, built in",
+                    built_in.cited[: -len(", built in")],
+                )
+
+
+def test_a_policy_without_rows_allows_nothing() -> None:
+    empty = msgspec.convert(
+        {"metadata": {"name": "default", "uid": "u"}, "spec": {"rows": []}}, EvidencePolicy
+    )
+    evidence = Evidence(empty)
     assert evidence.silence_seconds == NEVER
     assert evidence.state(1e9) == HEARD
 

@@ -18,6 +18,7 @@ from fairlead.cache.wall import WallClock
 from fairlead.decision.contract import FirstTurn
 from fairlead.decision.failure_detector import FailureDetector
 from fairlead.model.views import LEASES, Resource
+from fairlead.model.views.runbooks import RUNBOOK_RUNS
 from fairlead.port.driving import Started
 from fairlead.store.contract import CommittedChange
 from tests.inprocess import InProcess
@@ -38,7 +39,7 @@ class Mirrors:
         mirror = made.get(resource.type)
         if mirror is None:
             mirror = made[resource.type] = Mirror(resource)
-            if resource.name == LEASES.name:
+            if resource.name in (LEASES.name, RUNBOOK_RUNS.name):
                 mirror.failure_detector = FailureDetector()
             store, now = self._plane.store, self._plane.now
             mirror.handle(Started(now))

@@ -38,7 +38,7 @@ def test_proxies_have_observed_weights_once_every_node_tells_so_with_its_lease()
     world = World()
     world.add(NAMESPACES, NODE_LEASES)
     for name in ("n1", "n2"):
-        world.add(NODES, name)
+        world.add(NODES, name, metadata={"labels": {"topology.kubernetes.io/zone": "a"}})
         world.add(LEASES, name, NODE_LEASES, spec={"holderIdentity": name})
     world.add(NODES, "h1", metadata={"labels": {"fairlead.dev/driver": "hollow"}})
     override = shifted(world)
@@ -83,9 +83,71 @@ def test_while_nobody_leads_the_status_says_who_has_not_observed_it_and_once() -
     assert override.status.conditions == ()
 
 
+def test_one_that_ends_while_nobody_leads_is_told_as_ended_and_once() -> None:
+    world = World()
+    shifted(world)
+    world.settle((RUNS,))
+    assert the(world).status.active
+    world.tick(3600)
+    assert not [*unled([the(world)], 1.0, 15.0, world.now)], "who leads tells of it"
+    (effect,) = unled([the(world)], 60.0, 15.0, world.now)
+    world.edit_status(OVERRIDES, "shift", effect.patch["status"])
+    status = the(world).status
+    whole = next(each for each in status.conditions if each.type == "SchedulerOverrideObserved")
+    assert (status.active, whole.status, whole.reason) == (False, "False", "Ended")
+    assert whole.message.endswith("no plane leads that would look for what it left")
+    assert not [*unled([the(world)], 60.0, 15.0, world.now)]
+
+
 def test_one_that_no_leading_plane_has_looked_at_says_so_too() -> None:
     world = World()
     shifted(world)
     assert not [*unled([the(world)], 1.0, 15.0, world.now)]
     (effect,) = unled([the(world)], 1.0, 15.0, world.now + 31)
-    assert "no plane leads that runs it" in str(effect.patch)
+    assert "the leading plane has not heard of it, or does not run it" in str(effect.patch)
+
+
+def test_an_override_that_the_leader_has_not_heard_of_says_so_for_as_long_as_one_leads() -> None:
+    world = World()
+    shifted(world)
+
+    def wanted() -> list[tuple[str, str, str]]:
+        for effect in unled([the(world)], 1.0, 15.0, world.now):
+            world.edit_status(OVERRIDES, "shift", effect.patch["status"])
+        found = (each for each in the(world).status.conditions if each.type == "SchedulerOverrideObserved")
+        return [(each.status, each.reason, each.message) for each in found]
+
+    world.tick(2)
+    assert wanted() == []
+    world.tick(1)
+    told = "the leading plane has not heard of it, or does not run it: not observed by endpoint-slices, node-proxies"
+    assert wanted() == [("False", "NotHeard", told)]
+    revision = world.revision
+    for seconds in (20, 7, 60):  # the Lease moves
+        world.tick(seconds)
+        assert wanted() == [("False", "NotHeard", told)]
+    assert world.revision == revision  # it is not written again
+    (effect,) = unled([the(world)], 31.0, 15.0, world.now)
+    world.edit_status(OVERRIDES, "shift", effect.patch["status"])
+    assert wanted()[0][:2] == ("False", "NoLeader")
+    world.settle((RUNS,))
+    assert wanted()[0][:2] == ("True", "Observed")
+
+
+def test_the_leader_that_is_named_is_that_of_the_controllers() -> None:
+    """A server that serves the API alone has a leader of its own, which takes note of nothing."""
+    world = World()
+    for name, holder in (("fairlead-plane-fence", "server"), ("fairlead-control-fence", "elsewhere")):
+        world.add(LEASES, name, "kube-system", spec={"holderIdentity": holder})
+    lay_down(world, "shift", "namespace", pauseRollout=True)
+    runs = ("daemonset", "deployment", "statefulset")
+
+    def observed() -> str:
+        return next(
+            each.message for each in the(world).status.conditions if each.type == "SchedulerOverrideObserved"
+        )
+
+    world.settle((override_decider(runs, "fairlead-control-fence"),))
+    assert observed() == "by daemonset, deployment, statefulset of elsewhere"
+    world.settle((override_decider(runs),))
+    assert observed() == "by daemonset, deployment, statefulset of server"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from fairlead.decision.contract import Waiting
 from fairlead.decision.decider import Decider
 from fairlead.decision.effects import Delete
@@ -21,6 +23,7 @@ from fairlead.model.views import (
     RESERVATIONS,
     SCHEDULING_POLICIES,
     STATEFULSETS,
+    Resource,
 )
 from fairlead.reconcile.deployment.decider import deployment_decider
 from fairlead.reconcile.overrides.capacity import capacity_decider
@@ -116,6 +119,67 @@ def test_what_is_made_while_its_namespace_does_not_grow_stays_empty() -> None:
     world.add(DEPLOYMENTS, "web", spec=workload())
     world.settle(deciders)
     assert sizes(world) == [0]
+
+
+def remade(world: World, resource: Resource[Any], decider: Decider, **spec: Any) -> None:
+    """Its pods stay when it is deleted, and one of the same name is made while nothing is to grow."""
+    world.add(resource, "web", spec={**workload(), **spec})
+    roll(world, (decider, replicaset_decider()))
+    lay_down(world, "calm", "namespace", pauseExpansion=True)
+    world.delete(resource, "web", policy="Orphan")
+    world.collect_garbage()
+    world.add(resource, "web", spec={**workload(replicas=3), **spec})
+    roll(world, (decider, replicaset_decider()))
+
+
+def test_a_replicaset_that_is_made_anew_keeps_what_it_adopts_and_gets_no_more() -> None:
+    world = World()
+    remade(world, REPLICASETS, replicaset_decider())
+    assert [each.metadata.deletion_timestamp for each in world.list(PODS)] == ["", ""]
+    assert all(each.metadata.controller is not None for each in world.list(PODS))
+
+
+def test_a_statefulset_that_is_made_anew_keeps_what_it_adopts_and_gets_no_more() -> None:
+    world = World()
+    remade(world, STATEFULSETS, statefulset_decider(), serviceName="web")
+    names = [(each.metadata.name, each.metadata.deletion_timestamp) for each in world.list(PODS)]
+    assert names == [("web-0", ""), ("web-1", "")]
+
+
+def test_a_deployment_that_is_made_anew_keeps_what_it_adopts_and_gets_no_more() -> None:
+    world = World()
+    remade(world, DEPLOYMENTS, deployment_decider())
+    assert (sizes(world), len(world.list(PODS))) == ([2], 2)
+    assert held(world) == ["SchedulerOverride default/calm keeps it at 2 of 3 replicas"]
+    world.edit(DEPLOYMENTS, "web", {"spec": workload("web:2", replicas=3)})
+    roll(world, (deployment_decider(), replicaset_decider()))
+    assert sizes(world) == [0, 2]  # what a rollout makes for a while is not kept beside the rest
+
+
+@pytest.mark.parametrize(
+    ("resource", "decider", "more"),
+    [
+        (REPLICASETS, replicaset_decider(), {}),
+        (STATEFULSETS, statefulset_decider(), {"serviceName": "web"}),
+        (DEPLOYMENTS, deployment_decider(), {}),
+    ],
+    ids=["ReplicaSet", "StatefulSet", "Deployment"],
+)
+def test_what_grew_before_the_plane_heard_of_an_override_keeps_what_it_got_and_gets_no_more(
+    resource: Resource[Any], decider: Decider, more: Json
+) -> None:
+    world = World()
+    world.add(resource, "web", spec={**workload(replicas=3), **more})
+    roll(world, (decider, replicaset_decider()))
+    lay_down(world, "calm", "workload/web", pauseExpansion=True)
+    world.overwrite(Key(OVERRIDES.name, "default", "calm"), _noted_as_two)
+    world.edit(resource, "web", {"spec": {"replicas": 4}})
+    roll(world, (decider, replicaset_decider()))
+    assert [each.metadata.deletion_timestamp for each in world.list(PODS)] == ["", "", ""]
+
+
+def _noted_as_two(override: Json) -> None:
+    override["status"]["held"][0]["replicas"] = 2
 
 
 def conditions(world: World, name: str = "calm") -> dict[str, str]:

@@ -41,6 +41,7 @@ DECIDERS = {decider.name: decider for decider in default_deciders()}
 # Predicates that say themselves which changes count: the mapping would name keys for others as well.
 NARROWING: dict[tuple[str, str], frozenset[Predicate]] = {
     ("deployment", PODS.name): frozenset({GONE}),  # Recreate waits for the end of pods
+    ("statefulset", PODS.name): frozenset({GONE}),  # a name is free
     ("release", PODS.name): frozenset({PLACED | LEAVING}),
     ("taint-eviction", PODS.name): frozenset({PLACED}),
     ("override-drain", PODS.name): frozenset({PLACED}),

@@ -9,6 +9,7 @@ import pytest
 from fairlead.core.times import timestamp
 from fairlead.decision.contract import Waiting
 from fairlead.decision.effects import ChangeStatus, Delete
+from fairlead.ledger.reservation import IN_USE
 from fairlead.model.key import Key
 from fairlead.model.kinds.reservation import name_for
 from fairlead.model.views import (
@@ -226,6 +227,28 @@ def test_an_allocated_reservation_stays_as_long_as_its_pod() -> None:
     world.stop_pods()
     run(world)
     assert phase(world, name)[0] == "Released"
+
+
+def test_one_that_is_deleted_while_a_pod_uses_it_says_what_it_has_seen_until_the_pod_is_gone() -> None:
+    world = World()
+    node(world, "a")
+    name = reserve(world)
+    run(world)
+    pod(world, "p", "a")
+    uid = world.objects[Key("pods", NAMESPACE, "p")]["metadata"]["uid"]
+    used = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": uid}
+    world.edit(RESERVATIONS, name, {"metadata": {"finalizers": [IN_USE]}})
+    world.edit_status(RESERVATIONS, name, {"phase": "Allocated", "allocatedTo": used})
+    world.delete(RESERVATIONS, name)
+    run(world)
+    found = world.objects[Key(RESERVATIONS.name, NAMESPACE, name)]
+    assert found["status"]["observedGeneration"] == found["metadata"]["generation"] > 1
+    assert (found["status"]["phase"], found["status"]["allocatedTo"]) == ("Allocated", used)
+    assert run(world).effects == ()
+    world.delete(PODS, "p")
+    world.stop_pods()
+    run(world)
+    assert Key(RESERVATIONS.name, NAMESPACE, name) not in world.objects
 
 
 def test_one_whose_pod_still_runs_outlives_its_time_and_ends_with_the_pod() -> None:

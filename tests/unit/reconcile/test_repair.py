@@ -11,6 +11,7 @@ from fairlead.decision.contract import EFFECTS_MAX, SETTLED, Waiting
 from fairlead.decision.effects import Delete
 from fairlead.ledger import repair
 from fairlead.model.key import Key
+from fairlead.model.marks import GIVEN_UP
 from fairlead.model.policy.evidence_rows import default_spec
 from fairlead.model.policy.plane_knobs import SECTIONS
 from fairlead.model.premise import Premise
@@ -125,7 +126,7 @@ def test_pods_that_have_not_ended_are_for_the_evidence_to_decide() -> None:
     pod(found, node="gone")
     found.tick(10_000)
     assert turn(found).effects == ()
-    found.delete(EVIDENCE_POLICIES, "default", namespace="")
+    found.edit(EVIDENCE_POLICIES, "default", {"spec": {"rows": []}}, "")
     decision = turn(found)
     assert decision.effects == ()
     (note,) = decision.events
@@ -336,5 +337,25 @@ def test_what_still_has_its_finalizer_waits_to_be_counted() -> None:
 def test_indexed_jobs_let_go_of_pods_that_they_do_not_count() -> None:
     found = world()
     job(found, 0, completionMode="Indexed", completions=1)
+    pod(found, phase="Succeeded", ownerReferences=owner("Job", "batch/v1"))
+    assert turn(found).verdict == SETTLED
+
+
+def test_a_pod_that_its_job_gave_up_may_end_well_before_it_is_deleted() -> None:
+    found = world()
+    job(found, 0)
+    marked = {GIVEN_UP: "true"}
+    pod(found, phase="Succeeded", ownerReferences=owner("Job", "batch/v1"), annotations=marked)
+    assert turn(found).verdict == SETTLED
+
+
+def test_a_job_that_is_being_deleted_lets_go_of_what_it_has_not_counted() -> None:
+    found = world()
+    job(found, 0)
+
+    def leave(obj: dict[str, Any]) -> None:
+        obj["metadata"].update(deletionTimestamp=timestamp(NOW), finalizers=["foregroundDeletion"])
+
+    found.overwrite(Key(JOBS.name, "default", "x"), leave)
     pod(found, phase="Succeeded", ownerReferences=owner("Job", "batch/v1"))
     assert turn(found).verdict == SETTLED

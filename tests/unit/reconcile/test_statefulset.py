@@ -287,6 +287,8 @@ def test_a_name_that_a_stranger_has_is_waited_for() -> None:
     make(world, 1)
     settle(world)
     assert world.decide(DECIDER, KEY).verdict == Waiting("NameTaken", "db-0")
+    [stranger] = world.list(PODS)
+    assert KEY in woken(DECIDER, "pods", stranger, None, world)
 
 
 def test_an_orphan_with_a_name_of_ours_is_adopted_and_no_other() -> None:

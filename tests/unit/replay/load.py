@@ -41,7 +41,7 @@ def begin(space: str) -> Iterator[Act]:
         {"metadata": {"name": "web"}, "spec": {"selector": {"app": "web"}, "ports": [{"port": 80}]}},
     )
     job = template("once", restartPolicy="Never")
-    job["metadata"]["annotations"] = {"hollow.fairlead.dev/runs": "2s"}
+    job["metadata"]["annotations"] = {"hollow.fairlead.dev/runs-for": "2s"}
     yield (
         "post",
         batch + "jobs",
@@ -100,6 +100,77 @@ def disturb(space: str) -> Iterator[Act]:
     yield "delete", apps + "deployments/greedy", {"propagationPolicy": "Orphan"}
     yield "patch", apps + "deployments/giant", {"spec": {"replicas": 0}}
     yield "delete", apps + "daemonsets/log", {"propagationPolicy": "Background"}
+
+
+def prepare() -> Iterator[Act]:
+    """What there is once for all namespaces: a policy with a class of nodes kept free, quick autoscalers, a custom kind."""
+    fairlead = "/apis/fairlead.dev/v1/"
+    kept = {"name": "recovery", "nodeSelector": {"matchLabels": {"tier": "recovery"}}}
+    yield (
+        "post",
+        fairlead + "schedulingpolicies",
+        {"metadata": {"name": "kept"}, "spec": {"capacityClasses": [kept]}},
+    )
+    settings = {"schedulingPolicy": "kept", "autoscaling": {"syncSeconds": 5}}
+    yield "post", fairlead + "planesettings", {"metadata": {"name": "default"}, "spec": settings}
+    yield (
+        "post",
+        "/apis/scheduling.k8s.io/v1/priorityclasses",
+        {"metadata": {"name": "urgent"}, "value": 1000},
+    )
+    names = {"plural": "lamps", "singular": "lamp", "kind": "Lamp"}
+    schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+    version = {"name": "v1", "served": True, "storage": True, "schema": schema}
+    yield (
+        "post",
+        "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+        {
+            "metadata": {"name": "lamps.example.com"},
+            "spec": {"group": "example.com", "names": names, "scope": "Namespaced", "versions": [version]},
+        },
+    )
+
+
+def intervene(space: str, node: str) -> Iterator[Act]:
+    """People step in: controls that end by themselves, quotas of a place, a promise to users, a node that flaps."""
+    own = f"/apis/fairlead.dev/v1/namespaces/{space}/"
+    apps = APPS.format(space=space)
+
+    def laid_down(name: str, target: str, minutes: int, **changes: Any) -> Act:
+        spec = {"target": target, "reason": "seen often", "expiresAfter": f"{minutes}m", "changes": changes}
+        return "post", own + "scheduleroverrides", {"metadata": {"name": name}, "spec": spec}
+
+    yield laid_down("still", "deployment/web", 1, pauseRollout=True, pauseAutoscaler=True)
+    yield laid_down(
+        "elsewhere", "statefulset/db", 1, avoidNodes={"matchLabels": {"kubernetes.io/hostname": node}}
+    )
+    yield (
+        "patch",
+        apps + "deployments/web",
+        {"spec": {"template": {"metadata": {"labels": {"version": "3"}}}}},
+    )
+    yield (
+        "post",
+        own + "placementquotas",
+        {"metadata": {"name": "few"}, "spec": {"nodeSelector": {}, "hard": {"pods": "16"}}},
+    )
+    promise = {"target": {"kind": "Deployment", "name": "web"}, "objective": 99.0}
+    yield "post", own + "servicelevelobjectives", {"metadata": {"name": "web"}, "spec": promise}
+    urgent = template("urgent", "20", priorityClassName="urgent")
+    spec = {"replicas": 2, "selector": {"matchLabels": {"app": "urgent"}}, "template": urgent}
+    yield "post", apps + "deployments", {"metadata": {"name": "urgent"}, "spec": spec}
+    yield (
+        "patch",
+        f"/api/v1/nodes/{node}",
+        {"metadata": {"annotations": {"hollow.fairlead.dev/flaps": "20s"}}},
+    )
+    yield (
+        "patch",
+        apps + "statefulsets/db",
+        {"spec": {"template": {"metadata": {"labels": {"version": "2"}}}}},
+    )
+    yield "post", f"/apis/example.com/v1/namespaces/{space}/lamps", {"metadata": {"name": "red"}}
+    yield "delete", own + "scheduleroverrides/still", {}
 
 
 def end(space: str) -> Iterator[Act]:

@@ -11,13 +11,16 @@ from msgspec import structs
 
 from fairlead.agent.hollow.decider import hollow_decider
 from fairlead.control.roster import default_deciders
+from fairlead.core import codec
 from fairlead.core.errors import NotFound
 from fairlead.model.views import Meta, SchedulingPolicy
 from fairlead.replay import replaying
 from fairlead.replay.artifact import Artifact, RecordedLine, read_artifact, write_artifact
 from fairlead.replay.capture import capture
+from fairlead.replay.cast import Cast, usual_deciders
 from fairlead.replay.replaying import Replay, WhatIf
 from fairlead.replay.store_origin import StoreOrigin
+from fairlead.replay.terms import pretended_in
 from fairlead.schedule.registry import WEIGHTS
 from fairlead.store.contract import Note, Transaction
 from tests.inprocess import InProcess
@@ -49,7 +52,7 @@ class Kept(Driver):
 
     def keep(self) -> None:
         for record in self.records:
-            self.api.commit(Transaction(notes=(Note("decisions", json.dumps(record).encode()),)))
+            self.api.commit(Transaction(notes=(Note("decisions", codec.encode(record)),)))
         self.records.clear()
 
 
@@ -117,6 +120,39 @@ def test_a_plane_beside_it_does_not_take_its_hollow_nodes_away() -> None:
         line = {"time": "2023-11-14T22:13:21Z", "controller": "plane", "term": term, "flags": flags}
         driver.records.append(line)
     assert captured(driver).head.hollow_nodes == 3
+
+
+def test_a_capture_has_what_opened_each_term_that_its_decisions_are_of() -> None:
+    driver = Kept(InProcess(NOW))
+    for term, nodes in (("aa", 3), ("bb", 5), ("cc", 7)):
+        opened = {"time": "2023-11-14T22:13:21Z", "controller": "plane", "term": term}
+        driver.records.append({**opened, "flags": ["scheduler", f"controller/hollow={nodes}"]})
+    for decision in ("aa-1", "bb-1", "aa-2", "dd-1"):
+        driver.records.append({"time": "2023-11-14T22:14:21Z", "controller": "hollow", "id": decision})
+    found = captured(driver, NOW + 60)
+    assert [line.sequence for line in found.lines] == [1, 2, 4, 5, 6, 7]
+    assert pretended_in(found) == {"aa": 3, "bb": 5}
+
+
+def test_each_decision_is_run_with_the_nodes_that_its_plane_pretended() -> None:
+    cast = Cast(usual_deciders(), {"aa": 3, "bb": 5})
+    nodes = {
+        term: len(found.initial_keys)
+        for term in ("aa", "bb", "cc")
+        if (found := cast.decider("hollow", term)) is not None
+    }
+    assert nodes == {"aa": 3, "bb": 5, "cc": 0}
+    assert [cast.knows_nodes("hollow", term) for term in nodes] == [True, True, False]
+    assert cast.knows_nodes("job", "cc")
+
+
+def test_a_decision_on_an_unknown_number_of_nodes_is_not_called_different() -> None:
+    driver = Kept(InProcess(NOW))
+    line = {"controller": "hollow", "object": "nodes/hollow-1", "verdict": "Settled", "digest": "0" * 16}
+    driver.records.append({**line, "time": "2023-11-14T22:14:21Z", "id": "dd-1", "reads": {"nodes": [1, 1]}})
+    found = replaying.replay(captured(driver))
+    assert (found.different, len(found.skipped)) == (0, 1)
+    assert "opened its term" in next(iter(found.skipped))
 
 
 def changed(artifact: Artifact, controller: str, **fields: Any) -> Artifact:

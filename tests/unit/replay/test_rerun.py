@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pytest
@@ -12,14 +12,33 @@ from fairlead.agent.hollow.decider import hollow_decider
 from fairlead.control.roster import default_deciders
 from fairlead.model.policy.evidence_rows import default_policy
 from fairlead.replay.cast import Cast
+from fairlead.replay.past import NotKept, ResourceHistory
 from fairlead.replay.rerun import Rerun, Rerunner, starts_of
-from fairlead.replay.stored import StoredHistory
+from fairlead.replay.stored import read_history
+from fairlead.store.contract import Reader
 from tests.inprocess import InProcess
 from tests.unit.control.driving import Driver
 from tests.unit.replay import load
 
 Json = dict[str, Any]
 NODES = 2
+
+
+class StoredHistory:
+    """`starts`: from which revision on each resource is needed; what is not named is not at hand."""
+
+    def __init__(self, reader: Reader, starts: Mapping[str, int]) -> None:
+        self._reader = reader
+        self._starts = starts
+        self._found: dict[str, ResourceHistory] = {}
+
+    def of(self, resource: str) -> ResourceHistory:
+        found = self._found.get(resource)
+        if found is None:
+            if resource not in self._starts:
+                raise NotKept(f"nothing of {resource} is at hand")
+            found = self._found[resource] = read_history(self._reader, resource, self._starts[resource])
+        return found
 
 
 def runner_of(driver: Driver) -> Rerunner:

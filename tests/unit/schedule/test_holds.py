@@ -43,8 +43,8 @@ def reservation(name: str, at: str, cpu: str = "3", owner: str = "rs-1", **spec:
     )
 
 
-def owned(incoming: Pod, uid: str = "rs-1", names: str = "") -> Pod:
-    owner = {"kind": "ReplicaSet", "name": "web", "uid": uid, "controller": True}
+def owned(incoming: Pod, uid: str = "rs-1", names: str = "", kind: str = "ReplicaSet") -> Pod:
+    owner = {"kind": kind, "name": "web", "uid": uid, "controller": True}
     annotations = {"fairlead.dev/reservation": names} if names else {}
     meta: Json = {
         "name": incoming.metadata.name,
@@ -212,6 +212,12 @@ def test_nodes_of_a_class_are_for_those_it_allows(labels: Json, priority: str, w
     found, why = told(plugin, cluster(NODES), pod("p", labels=labels, priorityClassName=priority))
     assert found == where
     assert why == ({} if where == "abc" else {"node(s) were kept for capacity class recovery": 1})
+
+
+@pytest.mark.parametrize(("kind", "where"), [("DaemonSet", "abc"), ("ReplicaSet", "ab")])
+def test_a_class_keeps_no_pods_of_daemonsets_off(kind: str, where: str) -> None:
+    plugin = CapacityClasses((class_from(RECOVERY),))
+    assert told(plugin, cluster(NODES), owned(pod("p"), kind=kind))[0] == where
 
 
 def test_a_reservation_in_a_class_opens_its_node() -> None:

@@ -38,8 +38,9 @@ from fairlead.store.events import (
     RoomLost,
     Submitted,
 )
-from fairlead.store.machine import OutOfTurn, Store, StoreLimits, StorePhase
+from fairlead.store.machine import Store, StoreLimits
 from fairlead.store.memory import MemoryJournal
+from fairlead.store.phases import OutOfTurn, StorePhase
 from fairlead.store.room import LEASE_BYTES_MAX
 
 A, B = Key("pods", "default", "a"), Key("pods", "default", "b")

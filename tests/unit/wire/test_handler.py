@@ -14,7 +14,8 @@ from fairlead.port.request import Reply
 from fairlead.store.contract import CommitFailed, Transaction
 from fairlead.wire.documents import Documents
 from fairlead.wire.exchange import Exchange
-from fairlead.wire.handler import Handler, Host
+from fairlead.wire.handler import Handler
+from fairlead.wire.host import Host
 from fairlead.wire.watching import Watches
 
 PODS = b"/api/v1/pods"
@@ -82,7 +83,7 @@ def _broken(_: object) -> Any:
 def test_every_answer_is_counted_also_those_that_were_not_foreseen(step: Any, status: int) -> None:
     exchange, handler = ask(step)
     assert exchange.status == status
-    assert handler.requests == {("list", "pods", status): 1}
+    assert handler.tally.requests == {("list", "pods", status): 1}
     assert b"secret" not in exchange.text
 
 
@@ -104,13 +105,13 @@ def test_a_watch_that_could_not_be_opened_is_counted_as_that_alone() -> None:
     )
     exchange, handler = ask(watch, PODS + b"?watch=1", open_watch=stopping)
     assert exchange.status == 503
-    assert handler.requests == {("watch", "pods", 503): 1}
+    assert handler.tally.requests == {("watch", "pods", 503): 1}
 
 
 def test_what_only_nodes_know_is_refused_where_none_can_be_asked() -> None:
     exchange, handler = ask(NodeQuestion((), "/stats", lambda answers: Reply(200, b"")))
     assert exchange.status == 503
-    assert handler.requests == {("list", "pods", 503): 1}
+    assert handler.tally.requests == {("list", "pods", 503): 1}
 
 
 @pytest.mark.parametrize(
@@ -121,7 +122,7 @@ def test_what_nodes_answer_is_counted_once(found: Any, status: int) -> None:
     nodes = SimpleNamespace(ask=lambda question, done: done(found))
     exchange, handler = ask(NodeQuestion((), "/stats", lambda answers: Reply(200, b"")), nodes=nodes)
     assert exchange.status == status
-    assert handler.requests == {("list", "pods", status): 1}
+    assert handler.tally.requests == {("list", "pods", status): 1}
     assert b"secret" not in exchange.text
 
 
@@ -135,4 +136,4 @@ def test_a_head_of_a_log_asks_nobody() -> None:
 
 def test_documents_are_counted_together() -> None:
     _, handler = ask(None, b"/openapi/v2")
-    assert handler.requests == {("document", "", 304): 1}
+    assert handler.tally.requests == {("document", "", 304): 1}

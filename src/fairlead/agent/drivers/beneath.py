@@ -194,7 +194,7 @@ def remove_tree(base: int, name: str) -> None:
                 for child in _clear(below):
                     number += 1
                     up = f".{number}"
-                    while _is_there(top, up):
+                    while is_there(top, up):
                         number += 1
                         up = f".{number}"
                     os.close(_enter(below, child))
@@ -230,7 +230,7 @@ def _clear(directory: int) -> Iterator[str]:
             os.unlink(name, dir_fd=directory)
 
 
-def _is_there(base: int, name: str) -> bool:
+def is_there(base: int, name: str) -> bool:
     try:
         os.stat(name, dir_fd=base, follow_symlinks=False)
     except FileNotFoundError:

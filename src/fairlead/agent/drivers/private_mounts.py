@@ -179,7 +179,7 @@ class _View:
         directory, _, name = path.strip("/").rpartition("/")
         try:
             holder = beneath.make_directories(self._root, directory, flags=_THROUGH)
-            if not _is_there(holder, name):
+            if not beneath.is_there(holder, name):
                 if is_directory:
                     os.mkdir(name, 0o755, dir_fd=holder)
                 else:
@@ -318,11 +318,3 @@ def _resolve(path: str) -> str:
 def _outer(path: str, paths: list[str]) -> str:
     """The nearest of these that the path lies in."""
     return max((each for each in paths if path.startswith(f"{each}/")), key=len, default="")
-
-
-def _is_there(holder: int, name: str) -> bool:
-    try:
-        os.stat(name, dir_fd=holder, follow_symlinks=False)
-    except FileNotFoundError:
-        return False
-    return True

@@ -30,7 +30,7 @@ from fairlead.model.marks import HOSTNAME, UNREACHABLE
 from fairlead.model.views import NODES, PODS, Json, Meta, Node, Pod
 
 _LABELS = {"kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64"}
-_NAME = "hollow"
+HOLLOW = "hollow"
 ALLOCATABLE: Mapping[str, str] = {"cpu": "32", "memory": "256Gi", "pods": "110"}
 
 
@@ -47,7 +47,7 @@ def hollow_decider(
         node_prefix, frozenset(names), dict(allocatable), dict(labels or {}), pace or HollowDelays()
     )
     return Decider(
-        name=_NAME,
+        name=HOLLOW,
         reads=(NODES, PODS),
         wakes=(Wake(NODES, hollow.of_node), Wake(PODS, hollow.of_pod)),
         decide=hollow.decide,
@@ -106,7 +106,7 @@ class _Hollow(NamedTuple):
         return node.ready and self.allocatable.items() <= node.status.allocatable.items()
 
     def _register(self, name: str, now: float) -> Create:
-        label = identity(_NAME, name, "register")
+        label = identity(HOLLOW, name, "register")
         body: Json = {
             "apiVersion": NODES.api_version,
             "kind": NODES.kind,
@@ -166,13 +166,13 @@ def _effect(pod: Pod, step: HollowStep) -> Effect:
     meta = pod.metadata
     if not step.remove:
         return _change_status(PODS.name, meta, step.intent, step.status or {})
-    label = identity(_NAME, meta.uid, step.intent)
+    label = identity(HOLLOW, meta.uid, step.intent)
     return delete_object(label, PODS, meta, grace_seconds=0)
 
 
 def _change_status(plural: str, meta: Meta, intent: str, status: Json) -> ChangeStatus:
     """Of a core kind, whose resource is called like its plural."""
-    label = identity(_NAME, meta.uid, intent)
+    label = identity(HOLLOW, meta.uid, intent)
     return ChangeStatus(
         identity=label,
         resource=plural,

@@ -12,7 +12,7 @@ from fairlead.agent.contract import ContainerEnded, ContainerState
 from fairlead.agent.pace import Pace
 from fairlead.agent.pod.probes import Probes
 from fairlead.agent.views import BoundContainer, BoundPod
-from fairlead.core.times import parse_time
+from fairlead.core.times import time_or_zero
 from fairlead.model.views import Json
 
 KILLED = 137
@@ -103,7 +103,7 @@ class Runs:
         if state.get("terminated"):
             end = _ended(attempt, state["terminated"])
         elif state.get("running"):
-            since = _instant(state["running"].get("startedAt"))
+            since = time_or_zero(state["running"].get("startedAt"))
             end = _killed(attempt, LOST_REASON, LOST_MESSAGE, since, now)
         elif last:
             end, last = _ended(attempt, last), None
@@ -180,13 +180,6 @@ def _ended(attempt: int, told: Json) -> ContainerEnded:
         signal=int(told.get("signal") or 0),
         reason=told.get("reason") or "",
         message=told.get("message") or "",
-        started_at=_instant(told.get("startedAt")),
-        finished_at=_instant(told.get("finishedAt")),
+        started_at=time_or_zero(told.get("startedAt")),
+        finished_at=time_or_zero(told.get("finishedAt")),
     )
-
-
-def _instant(text: str | None) -> float:
-    try:
-        return parse_time(text) if text else 0.0
-    except ValueError:
-        return 0.0

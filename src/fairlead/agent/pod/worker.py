@@ -57,7 +57,8 @@ class PodWorker:
         self.volumes_of: tuple[str, int] | None = None  # the versions they were made of
         self.due = 0.0  # when to step again without an event; 0: never
         self.wants_write = False  # there is something to write, and no room for it now
-        self.reopens = False  # nothing can be started in its sandbox again: it goes once all is told of it
+        # Nothing can be started in its sandbox again: it goes once all is told of it, or cannot be told.
+        self.reopens = False
         self._adopted = False
 
     # What is known
@@ -75,6 +76,13 @@ class PodWorker:
         if any(each.may_run for each in self.runs.values()):
             return False
         return all(each.ended is not None for each in self.sandbox.containers)
+
+    @property
+    def _is_back(self) -> bool:
+        """It was ended because no object was seen, as in a list that was older than the pod, and there is one: what is
+        to become of it is decided anew."""
+        ended = self.ending is not None and self.ending.cause == GONE and not self.opened
+        return ended and self.view is not None and not self.gone
 
     @property
     def left_behind(self) -> bool:
@@ -192,6 +200,8 @@ class PodWorker:
         if not self._adopted and self.view is not None:
             self._adopted = True
             self._adopt(self.view, means, now)
+        if self._is_back:
+            self.ending, self.life = None, Life.WAITING
         self.ending = decide_termination(self.ending, self.view, self.gone, means, now)
         return True
 
@@ -262,7 +272,7 @@ class PodWorker:
             if view.finished and not self.opened
             else difference(self._status(view, means, now), view.status)
         )
-        if patch and not (view.deleted and writes.stuck):
+        if patch and not (writes.stuck and (view.deleted or self.reopens)):
             if writes.free(means, now) and not writes.contradicts_again(view, patch, means):
                 return [writes.status(view, patch, means)]
             return self._later(now)

@@ -35,6 +35,12 @@ class Attributes(msgspec.Struct, frozen=True, gc=False):
     now: float = 0.0  # when it is asked, in seconds since the epoch; 0: not known, and what ends is taken to have ended
 
 
+def reading(user: User, resource: str, namespace: str, name: str) -> Attributes:
+    """To read one object; `resource` is its kind's plural with the group, as in deployments.apps."""
+    plural, _, group = resource.partition(".")
+    return Attributes(user, "get", group, "v1", plural, namespace=namespace, name=name)
+
+
 class AccessVerdict(NamedTuple):
     decision: Decision
     reason: str = ""

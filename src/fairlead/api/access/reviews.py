@@ -13,7 +13,7 @@ from typing import Any
 
 from fairlead.api.access.contract import AccessRules, Attributes, Authorizer
 from fairlead.api.access.sign_in import SignIn
-from fairlead.api.access.users import User
+from fairlead.api.access.users import User, user_info
 from fairlead.core.errors import BadRequest, Unauthorized
 from fairlead.core.times import timestamp
 from fairlead.model.kind import Json
@@ -86,7 +86,7 @@ def review(
 
 
 def _who_am_i(asked: ReviewRequest) -> Json:
-    return {"userInfo": _user_info(asked.user)}
+    return {"userInfo": user_info(asked.user)}
 
 
 def _can_i(asked: ReviewRequest) -> Json:
@@ -156,7 +156,7 @@ def _whose_token(asked: ReviewRequest) -> Json:
         user, meant = asked.sign_in.review(token, asked.now, tuple(audiences))
     except Unauthorized as error:
         return {"authenticated": False, "user": {}, "error": str(error)}
-    return {"authenticated": True, "user": _user_info(user), "audiences": list(meant)}
+    return {"authenticated": True, "user": user_info(user), "audiences": list(meant)}
 
 
 def _attributes(spec: Mapping[str, Any], subject: User, now: float) -> Attributes:
@@ -217,17 +217,6 @@ def _text(body: Mapping[str, Any], field: str) -> str:
 
 def _strings(values: Any) -> bool:
     return isinstance(values, list) and all(isinstance(value, str) for value in values)
-
-
-def _user_info(user: User) -> Json:
-    info: Json = {"username": user.name}
-    if user.uid:
-        info["uid"] = user.uid
-    if user.groups:
-        info["groups"] = list(user.groups)
-    if user.extra:
-        info["extra"] = {key: list(values) for key, values in user.extra}
-    return info
 
 
 REVIEWS: tuple[Review, ...] = (

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-from fairlead.api.access.contract import Attributes, Authorizer
+from fairlead.api.access.contract import Authorizer, reading
 from fairlead.api.access.users import User
 
 T = TypeVar("T")
@@ -37,16 +37,7 @@ class Sight:
         place = (resource, namespace, name)
         found = self._seen.get(place)
         if found is None:
-            plural, _, group = resource.partition(".")
-            asked = Attributes(
-                user=self._user,
-                verb="get",
-                group=group,
-                version="v1",
-                plural=plural,
-                namespace=namespace,
-                name=name,
-            )
+            asked = reading(self._user, resource, namespace, name)
             found = self._seen[place] = self._authorizer.authorize(asked).allowed
         return found
 

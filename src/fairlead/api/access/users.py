@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from fairlead.model.kind import Json
 from fairlead.model.names import label_problems, subdomain_problems
 
 MASTERS = "system:masters"
@@ -45,6 +46,18 @@ class User:
             if group in self.groups:
                 return role
         return "other"
+
+
+def user_info(user: User) -> Json:
+    """As a UserInfo of Kubernetes has it: without what is empty."""
+    info: Json = {"username": user.name}
+    if user.uid:
+        info["uid"] = user.uid
+    if user.groups:
+        info["groups"] = list(user.groups)
+    if user.extra:
+        info["extra"] = {key: list(values) for key, values in user.extra}
+    return info
 
 
 ANONYMOUS = User("system:anonymous", groups=(UNAUTHENTICATED,))

@@ -3,7 +3,8 @@
 Of finalizers that a controller here removes when its work is done (`ledger/repair.py`, OURS). Whoever else removes one
 is not refused: they get a warning, and an Event about the object commits with the write, also where the object goes
 with it. It says what is left: dependents and reservations of the object and the quota that its pods hold, a pod that
-uses a reservation's room, a Job that has not counted a pod's end. Kinds of CustomResourceDefinitions are not searched.
+uses a reservation's room, a Job that has not counted a pod's end. A pod whose reservation's guard was removed is marked
+(GUARD_REMOVED): it stays after the Event has gone, and nothing else would tell.
 Of an object in no namespace, whose Event many may read, what it owns in namespaces is counted and not named.
 """
 
@@ -15,7 +16,7 @@ import msgspec
 
 from fairlead.api.admission.step import AdmissionStep
 from fairlead.api.attempt import Attempt
-from fairlead.api.objects import put
+from fairlead.api.objects import plain, put
 from fairlead.core import codec, ids
 from fairlead.core.quantity import Quantity
 from fairlead.core.times import timestamp
@@ -24,13 +25,16 @@ from fairlead.ledger.pod_needs import Usage, add, placed_usage
 from fairlead.ledger.repair import OURS, TRACKING
 from fairlead.ledger.reservation import IN_USE
 from fairlead.model.catalog import CATALOG
+from fairlead.model.custom.definition import DEFINITIONS
 from fairlead.model.event_words import FINALIZER_REMOVED
 from fairlead.model.key import Key
-from fairlead.model.kind import Json, Kind
+from fairlead.model.kind import Json
 from fairlead.model.kinds import event
 from fairlead.model.kinds.event import MESSAGE_MAX
+from fairlead.model.kinds.pod.kind import KIND as POD
+from fairlead.model.marks import GUARD_REMOVED
 from fairlead.model.views import JOBS, PODS, RESERVATIONS, Job, Pod, Reservation
-from fairlead.store.contract import Entry
+from fairlead.store.contract import AtRevision, Entry
 
 NAME = "FinalizerRemoved"
 #: bound: objects | leftovers that an Event about a removed finalizer names | the others are counted
@@ -96,7 +100,22 @@ def _in_use(attempt: Attempt, obj: Json) -> Iterator[str]:
     pod = _pod(entry.data)
     if not pod.finished:
         class_ = f" of capacity class {found.spec.capacity_class}" if found.spec.capacity_class else ""
+        if not attempt.dry_run:
+            _mark(attempt, entry)
         yield f"pod {user.name} uses its room{class_} on {pod.spec.node_name}, and nothing tells so any more"
+
+
+def _mark(attempt: Attempt, pod: Entry) -> None:
+    """What remains says so itself, for as long as it is there."""
+    marked, managed = plain(pod)
+    context = attempt.context
+    told = (
+        f"{context.user.name} removed {IN_USE} from reservation {attempt.key.name} at {timestamp(context.now)}:"
+        " this pod uses room that nothing holds for it any more"
+    )
+    marked["metadata"].setdefault("annotations", {})[GUARD_REMOVED] = told
+    attempt.preconditions.append(AtRevision(pod.key, pod.revision))
+    attempt.operations.append(put(POD, pod.key, marked, None, managed))
 
 
 def _dependents(attempt: Attempt, uid: str) -> Iterator[str]:
@@ -106,16 +125,16 @@ def _dependents(attempt: Attempt, uid: str) -> Iterator[str]:
     for _ in range(_DEPTH_MAX):
         found = list(_owned_by(attempt, uids))
         uids = {entry.uid for _, entry in found}
-        for kind, entry in found:
+        for sort, entry in found:
             if entry.key.namespace != attempt.key.namespace:
                 unnamed += 1
-            elif kind.resource == RESERVATIONS.name:
+            elif entry.key.resource == RESERVATIONS.name:
                 names.append(
                     f"reservation {entry.key.name} ({_reservation(entry.data).status.phase or 'Pending'})"
                 )
             else:
-                names.append(f"{kind.singular_name} {entry.key.name}")
-            charged += kind.resource == PODS.name and _charge(held, _pod(entry.data))
+                names.append(f"{sort} {entry.key.name}")
+            charged += entry.key.resource == PODS.name and _charge(held, _pod(entry.data))
         if not found:
             break
     if names:
@@ -128,21 +147,30 @@ def _dependents(attempt: Attempt, uid: str) -> Iterator[str]:
         yield f"{charged} of its pods hold what quotas count of nodes" + (f": {amounts}" if amounts else "")
 
 
-def _owned_by(attempt: Attempt, uids: set[str]) -> Iterator[tuple[Kind, Entry]]:
-    """Objects that name one of these as an owner, and reservations that are kept for one."""
+def _owned_by(attempt: Attempt, uids: set[str]) -> Iterator[tuple[str, Entry]]:
+    """Objects that name one of these as an owner, and reservations that are kept for one, each with what it is."""
     marks = [each.encode() for each in uids]
+    for resource, sort in _searched(attempt):
+        for entry in attempt.read.list(resource, attempt.key.namespace):
+            if any(mark in entry.data for mark in marks) and _is_owned(entry, uids):
+                yield sort, entry
+
+
+def _searched(attempt: Attempt) -> Iterator[tuple[str, str]]:
+    """Every resource, custom ones too, and what one object of it is called."""
     for kind in CATALOG:
-        if kind.resource in _UNSEARCHED or kind.presented:
-            continue
-        for entry in attempt.read.list(kind.resource, attempt.key.namespace):
-            if any(mark in entry.data for mark in marks) and _is_owned(kind, entry, uids):
-                yield kind, entry
+        if kind.resource not in _UNSEARCHED and not kind.presented:
+            yield kind.resource, kind.singular_name
+    for entry in attempt.read.list(DEFINITIONS):
+        spec = codec.decode(entry.data)["spec"]
+        names = spec["names"]
+        yield f"{names['plural']}.{spec['group']}", str(names.get("singular") or names["kind"].lower())
 
 
-def _is_owned(kind: Kind, entry: Entry, uids: set[str]) -> bool:
+def _is_owned(entry: Entry, uids: set[str]) -> bool:
     obj: Json = codec.decode(entry.data)
     owners = list(obj["metadata"].get("ownerReferences") or ())
-    if kind.resource == RESERVATIONS.name:
+    if entry.key.resource == RESERVATIONS.name:
         owners.append(obj["spec"]["owner"])
     return any(each.get("uid") in uids for each in owners)
 

@@ -1,12 +1,12 @@
 """SchedulerOverrides as they come in: stamped with who and until when, and held against the guards of the plane.
 
-A new one gets the end that follows from this server's clock, and the name of who made it. Refused, with what to change:
-one that lasts too long, one too many, one whose target or whose predecessor is not there, one that gives more than the
-target may use (`override_priority.py`), and one that cannot stand beside another (weights of the same Services, a
-capacity class or a priority of the same workload), whose name is told. One that reaches further than a person should
-alone (`override_reach.py`) says so in `spec.approval`, and holds only once another has approved it. One that nobody
-looked ahead for says so in `spec.preview`, and in its audit line (PREVIEW). All of it is judged in the transaction:
-whoever comes at the same time is planned again.
+A new one gets the end that follows from this server's clock, and who made it. Refused, with what to change: one that
+lasts too long, one too many, one whose target, predecessor, places or class (`override_places.py`) are not there, one
+that gives more than the target may use (`override_priority.py`), and one that cannot stand beside another, which is
+named. One that reaches further than a person should alone (`override_reach.py`) says so in `spec.approval`, and holds
+once another has approved it (`override_approval.py`). One that nobody looked ahead for says so in `spec.preview`, and
+in its audit line. All of it is judged in the transaction, but for some sizes (`override_sizes.py`): who comes at the
+same time is planned again.
 """
 
 from __future__ import annotations
@@ -15,15 +15,18 @@ from collections.abc import Iterable
 
 import msgspec
 
+from fairlead.api.admission.override_approval import STAMPED, admit_approval, as_oneself
+from fairlead.api.admission.override_places import check_class, check_places
 from fairlead.api.admission.override_priority import check_quotas, priority_for
 from fairlead.api.admission.override_reach import approval_of, nodes_of
-from fairlead.api.admission.plane_conditions import is_plane
+from fairlead.api.admission.override_room import warn_of_full_disk
+from fairlead.api.admission.override_sizes import sizes_of
 from fairlead.api.admission.step import AdmissionStep
 from fairlead.api.attempt import Attempt
 from fairlead.api.objects import plain, put, tree
 from fairlead.api.status import invalid
 from fairlead.core.problems import Problems
-from fairlead.core.times import parse_time, timestamp
+from fairlead.core.times import timestamp
 from fairlead.ledger import override as ledger
 from fairlead.model.key import Key
 from fairlead.model.kind import Json
@@ -38,7 +41,6 @@ from fairlead.model.views import (
     REPLICASETS,
     RESERVATIONS,
     STATEFULSETS,
-    ReplicaSet,
     SchedulerOverride,
 )
 from fairlead.store.contract import AtRevision
@@ -53,10 +55,8 @@ _SORTS = {
     "job": JOBS.name,
 }
 _override = msgspec.json.Decoder(SchedulerOverride).decode
-_sized = msgspec.json.Decoder(ReplicaSet).decode  # of any kind with spec.replicas
 #: bound: objects | workloads whose size one SchedulerOverride keeps | 422
 HELD_MAX = 500
-_STAMPED = ("expiresAt", "requestedBy", "approval", "priority")
 PREVIEW = "fairlead.dev/preview"  # annotation of the audit line: that nothing was foreseen, and why
 
 
@@ -68,7 +68,7 @@ def _admit(attempt: Attempt) -> None:
     kinds.KIND.validate(new, problems)
     if problems:
         return  # it will be refused with all of them
-    for field in _STAMPED:
+    for field in STAMPED:
         spec.pop(field, None)
     seconds = kinds.seconds_of(spec["expiresAfter"])
     spec["requestedBy"] = context.user.name
@@ -89,12 +89,14 @@ def _admit(attempt: Attempt) -> None:
     _check_count(beside, int(knobs["activeMax"]), problems)
     _check_conflicts(wanted, beside, problems)
     _check_target(attempt, wanted, problems)
+    check_places(attempt, wanted, problems)
+    check_class(attempt, wanted, problems)
     priority = priority_for(attempt, wanted, problems)
     if priority is not None:
         check_quotas(attempt, wanted, beside, _template(attempt, wanted), problems)
         spec["priority"] = priority
     replaced = next((each for each in known if each not in beside), None)
-    held = _sizes(attempt, wanted, replaced) if wanted.spec.changes.pause_expansion else []
+    held = sizes_of(attempt, wanted, replaced) if wanted.spec.changes.pause_expansion else []
     if len(held) > HELD_MAX:
         problems.invalid(
             "spec.target",
@@ -104,16 +106,19 @@ def _admit(attempt: Attempt) -> None:
     if problems:
         raise invalid(attempt.kind, attempt.key.name, problems)
     value = priority["value"] if priority is not None else 0
-    spec["approval"] = approval_of(attempt, wanted, value, knobs)
+    closing = [each for each in beside if _close_together(wanted, each)]
+    spec["approval"] = approval_of(attempt, wanted, closing, value, knobs)
     if not spec["approval"]:
         del spec["approval"]
     else:
+        as_oneself(attempt, spec["approval"])
         attempt.warnings.append(
             f"it holds once somebody else has approved it ({spec['approval']}): "
             f"fairlead override approve {attempt.key.name} -n {attempt.key.namespace}"
         )
     if wanted.spec.changes.pause_expansion:
         new["status"] = {"held": held}
+    warn_of_full_disk(attempt, wanted)
     _note_preview(attempt, spec)
     _take_turns(attempt)
 
@@ -204,6 +209,12 @@ def _meet(one: SchedulerOverride, other: SchedulerOverride) -> bool:
     return spaces[0] == spaces[1]
 
 
+def _close_together(one: SchedulerOverride, other: SchedulerOverride) -> bool:
+    """Whether nodes may be closed by both to the same pods: those of a cordon or a drain are to all."""
+    is_for_all = any(each.spec.changes.cordon or each.spec.changes.drain for each in (one, other))
+    return ledger.bears_on_placement(other) and (is_for_all or _meet(one, other))
+
+
 def _check_target(attempt: Attempt, wanted: SchedulerOverride, problems: Problems) -> None:
     """A target that is not there would hold nothing, and say that it does."""
     sort, name = kinds.split(wanted.spec.target)
@@ -249,26 +260,6 @@ def _template(attempt: Attempt, wanted: SchedulerOverride) -> Json | None:
     return None
 
 
-def _sizes(attempt: Attempt, wanted: SchedulerOverride, replaced: SchedulerOverride | None) -> list[Json]:
-    """What the workloads that it covers ask for; of those that the one before it holds, what they asked for then."""
-    before = {each.uid: each.replicas for each in replaced.status.held} if replaced is not None else {}
-    found = []
-    for resource in (DEPLOYMENTS, STATEFULSETS, REPLICASETS):
-        for entry in attempt.read.list(resource.name):
-            if is_stand_in(entry.data):
-                continue
-            each = _sized(entry.data)
-            meta = each.metadata
-            names = ledger.names_of(meta, resource.kind.lower())
-            if (resource is REPLICASETS and meta.controller is not None) or not ledger.covers(
-                wanted, meta.namespace, names
-            ):
-                continue
-            about = {"kind": resource.kind, "namespace": meta.namespace, "name": meta.name, "uid": meta.uid}
-            found.append({**about, "replicas": before.get(meta.uid, each.spec.replicas)})
-    return found
-
-
 def _take_turns(attempt: Attempt) -> None:
     """Overrides are made one after the other, so that their number and what stands beside them is what was judged."""
     key = Key(namespace.KIND.resource, "", kinds.CLUSTER_NAMESPACE)
@@ -276,70 +267,6 @@ def _take_turns(attempt: Attempt) -> None:
     if entry is not None and not is_stand_in(entry.data):
         attempt.preconditions.append(AtRevision(key, entry.revision))
         attempt.operations.append(put(namespace.KIND, key, tree(entry)))
-
-
-def _admit_approval(attempt: Attempt) -> None:
-    """Who approves is stamped, and is not who asked. Everything else of the status is the plane's."""
-    new, old, user = attempt.new, attempt.old, attempt.context.user
-    if new is None or old is None:
-        return
-    for field in (
-        *_STAMPED,
-        "owner",
-        "preview",
-    ):  # who sends the whole object again need not know what was stamped
-        if field in (old.get("spec") or {}) and field not in (new.get("spec") or {}):
-            new["spec"] = {**(new.get("spec") or {}), field: old["spec"][field]}
-    if is_plane(user):
-        _check_raised(attempt, new)
-        return
-    if attempt.subresource:
-        _keep_metadata(new, old)
-    status, before = new.get("status") or {}, old.get("status") or {}
-    if status == before:
-        return
-    if _approved(status) == _approved(before):
-        raise attempt.forbidden(
-            f'status is written by the plane alone, not by "{user.name}"; to approve: fairlead override approve'
-        )
-    spec = old.get("spec") or {}
-    if not spec.get("approval"):
-        raise attempt.forbidden("nobody has to approve this one: it holds already")
-    if parse_time(spec["expiresAt"]) <= attempt.context.now:
-        raise attempt.forbidden(f"it ended at {spec['expiresAt']}")
-    if user.name == spec.get("requestedBy"):
-        raise attempt.forbidden(
-            f'"{user.name}" asked for it: somebody else has to approve it ({spec["approval"]})'
-        )
-    approved: Json = {
-        "type": kinds.APPROVED,
-        "status": "True",
-        "reason": "Approved",
-        "message": f"by {user.name}",
-        "lastTransitionTime": timestamp(attempt.context.now),
-    }
-    others = [each for each in before.get("conditions") or () if each.get("type") != kinds.APPROVED]
-    new["status"] = {**before, "conditions": [*others, approved]}
-
-
-def _keep_metadata(new: Json, old: Json) -> None:
-    """Who may approve may not say by the way whose the override is, what keeps it, or what it is called."""
-    for field in ("labels", "annotations", "finalizers", "ownerReferences"):
-        new["metadata"].pop(field, None)
-        if field in old["metadata"]:
-            new["metadata"][field] = old["metadata"][field]
-
-
-def _check_raised(attempt: Attempt, new: Json) -> None:
-    """No more at a time than it allows, whoever leads."""
-    raised = (new.get("status") or {}).get("raised") or ()
-    most = ((new.get("spec") or {}).get("changes") or {}).get("priorityReplicas") or 0
-    if len(raised) > most:
-        raise attempt.forbidden(f"it raises {most} replicas at a time, and {len(raised)} are named")
-
-
-def _approved(status: Json) -> Json | None:
-    return next((each for each in status.get("conditions") or () if each.get("type") == kinds.APPROVED), None)
 
 
 def _charge_override(attempt: Attempt) -> None:
@@ -390,7 +317,7 @@ STEPS = (
     AdmissionStep("SchedulerOverride", _admit, frozenset({"create"}), frozenset({_RESOURCE})),
     AdmissionStep(
         "SchedulerOverrideStatus",
-        _admit_approval,
+        admit_approval,
         frozenset({"update", "patch"}),
         frozenset({_RESOURCE}),
         subresources=True,

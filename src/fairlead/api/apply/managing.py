@@ -8,6 +8,7 @@ values are no part of that.
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import Any
 
@@ -25,13 +26,15 @@ from fairlead.model.apply.managers import (
     UPDATE_ENTRIES_MAX,
     ManagedFieldsEntry,
     Who,
+    entries_in,
     entries_of,
-    managed_fields,
+    managed_json,
+    raw_fields,
     record_update,
     wire_entry,
 )
 from fairlead.model.apply.rules import MergeRule, Rules
-from fairlead.model.apply.sets import FieldSet, encode_fields
+from fairlead.model.apply.sets import FieldSet, fields_json
 from fairlead.model.apply.trees import TreeDifference, compare, compare_field
 from fairlead.model.apply.versions import Other, Versions
 from fairlead.model.fields import FieldTables
@@ -48,7 +51,10 @@ _NAMES_KEPT = 256
 # Before and after the time of an entry. Not a part of a text, in which the quotation marks would be escaped.
 _TIME, _END = b',"time":"', b'","fieldsType":"FieldsV1"}'
 _TIME_LENGTH = len("2006-01-02T15:04:05Z")
-_trees = msgspec.json.Decoder(list[Any]).decode
+_KEYED, _ESCAPED, _QUOTED = rb'"k:{\"', rb"\\", rb"\"k:{"
+_VARYING = re.compile(rb'("k:\{\\"(?:ip|uid)\\":\\")([^"\\]+)\\"\}":')
+_VARYING_END = rb'\"}":'
+_VARYING_MAX = 5  # addresses of a pod and its node, of two families, and an owner
 
 
 class Managing:
@@ -110,7 +116,7 @@ class Managing:
         shape = ("status" in kind.subresources, codec.encode(fields))  # all that `keep_ownable` goes by
         known = self._created.get(shape)
         if known is None:
-            known = codec.encode(encode_fields(keep_ownable(kind, "", fields)))
+            known = fields_json(keep_ownable(kind, "", fields))
             _remember(self._created, shape, known, len(known))
         return known
 
@@ -120,7 +126,7 @@ class Managing:
         spec = attempt.spec_fields
         if not spec:
             found = compare(rule, {}, {"spec": new["spec"]} if "spec" in new else {})
-            spec = attempt.spec_fields = codec.encode(encode_fields(found.changed))[1:-1]
+            spec = attempt.spec_fields = fields_json(found.changed)[1:-1]
         metadata = new["metadata"]
         shape = (
             spec,
@@ -136,7 +142,7 @@ class Managing:
         known = self._created.get(shape)
         if known is None:
             changed = keep_ownable(attempt.kind, "", compare(rule, {}, {"metadata": metadata}).changed)
-            own = codec.encode(encode_fields(changed))[1:-1]
+            own = fields_json(changed)[1:-1]
             known = b"{%b}" % b",".join(part for part in (own, spec) if part)
             _remember(self._created, shape, known, len(known))
         return known
@@ -175,7 +181,12 @@ class Managing:
         return self._after(before, found, who, now) if before and found else before
 
     def _after(self, before: bytes, found: TreeDifference, who: Who, now: str) -> bytes:
-        first, *others = before.split(_TIME)
+        changed = codec.encode(found.changed)
+        removed = codec.encode(found.removed) if found.removed else b""
+        varying = (
+            _Varying(before, changed, removed) if _KEYED in before or _KEYED in changed else _NOTHING_VARIES
+        )
+        first, *others = varying.blank(before).split(_TIME)
         times = [each[:_TIME_LENGTH] for each in others]
         key = (
             first,
@@ -183,8 +194,9 @@ class Managing:
             who.manager,
             who.api_version,
             who.subresource,
-            codec.encode(found.changed),
-            codec.encode(found.removed) if found.removed else b"",
+            varying.blank(changed),
+            varying.blank(removed),
+            varying.order,
         )
         known = self._updated.get(key)
         if known is None:
@@ -193,16 +205,51 @@ class Managing:
             full = sum(each.who.operation == UPDATE for each in after) >= UPDATE_ENTRIES_MAX
             if full or not after or times != [each.time.encode() for each in entries]:
                 return encoded_entries(after)
-            known = tuple(_left(entries, each, who, found) for each in after)
+            known = tuple(_left(entries, each, who, found, varying) for each in after)
             _remember(self._updated, key, known, 2 * len(before))
         times.append(now.encode())  # of the one at place -1
         if len(known) == 1:
             only = known[0]
-            return b"[%b%b%b]" % (only.head, times[only.place], _END)
+            return varying.fill(b"[%b%b%b]" % (only.head, times[only.place], _END))
         left = sorted([(each.operation, times[each.place], each.name, each.head) for each in known])
-        return b"[%b]" % b",".join([b"%b%b%b" % (head, time, _END) for _, time, _, head in left])
+        return varying.fill(
+            b"[%b]" % b",".join([b"%b%b%b" % (head, time, _END) for _, time, _, head in left])
+        )
 
 
+class _Varying:
+    """What is an object's own in the names of its fields: addresses and owners (`k:{"ip":"10.1.0.7"}`). With numbers in
+    their place, what came of one pod's status serves for the next. A number stands behind a byte that no JSON has.
+    `order`: how they sort, for fields are written in that order. Where something is written that could be taken for
+    such a name, nothing is replaced."""
+
+    __slots__ = ("_pairs", "order")
+
+    def __init__(self, *texts: bytes) -> None:
+        found: list[tuple[bytes, bytes]] = []
+        if not any(_ESCAPED in text or _QUOTED in text for text in texts):
+            found = list(dict.fromkeys(each for text in texts for each in _VARYING.findall(text)))
+        if len(found) > _VARYING_MAX:
+            found = []
+        self._pairs = [
+            (head + value + _VARYING_END, b"%b\0%d%b" % (head, number, _VARYING_END))
+            for number, (head, value) in enumerate(found)
+        ]
+        ends = [(head, value + b'"') for head, value in found]  # as the whole names compare
+        self.order = tuple(sorted(range(len(ends)), key=ends.__getitem__)) if len(ends) > 1 else ()
+
+    def blank(self, text: bytes) -> bytes:
+        for own, number in self._pairs:
+            text = text.replace(own, number)
+        return text
+
+    def fill(self, text: bytes) -> bytes:
+        for own, number in self._pairs:
+            text = text.replace(number, own)
+        return text
+
+
+_NOTHING_VARIES = _Varying()
 _BETWEEN = None  # two lists that follow each other
 
 
@@ -216,13 +263,17 @@ class _Left(msgspec.Struct, frozen=True, gc=False):
 
 
 def _left(
-    entries: tuple[ManagedFieldsEntry, ...], after: ManagedFieldsEntry, who: Who, found: TreeDifference
+    entries: tuple[ManagedFieldsEntry, ...],
+    after: ManagedFieldsEntry,
+    who: Who,
+    found: TreeDifference,
+    varying: _Varying,
 ) -> _Left:
     its, place = after.who, -1
     if not (found.changed and its.same(who)):
         place = next(number for number, each in enumerate(entries) if each.who.same(its))
-    wire = codec.encode(wire_entry(its, "", encode_fields(after.fields)))
-    head = wire.removesuffix(_END[1:]) + _TIME
+    wire = codec.encode(wire_entry(its, "", raw_fields(after.fields)))
+    head = varying.blank(wire.removesuffix(_END[1:])) + _TIME
     return _Left(its.operation, (its.manager, its.api_version, its.subresource), place, head)
 
 
@@ -261,19 +312,24 @@ def _read(managed: list[Any]) -> tuple[ManagedFieldsEntry, ...]:
 
 
 def stored_entries(managed: bytes) -> tuple[ManagedFieldsEntry, ...]:
-    return _read(_trees(managed)) if managed else ()
+    if not managed:
+        return ()
+    try:
+        return entries_in(managed)
+    except UndecodableError:
+        return ()
 
 
 def encoded_entries(entries: tuple[ManagedFieldsEntry, ...]) -> bytes:
-    return codec.encode(managed_fields(entries)) if entries else b""
+    return managed_json(entries) if entries else b""
 
 
 def same_but_times(one: bytes, other: bytes) -> bool:
     """Whether two lists say the same but for when."""
     if one == other:
         return True
-    return {(each.who, codec.encode(encode_fields(each.fields))) for each in stored_entries(one)} == {
-        (each.who, codec.encode(encode_fields(each.fields))) for each in stored_entries(other)
+    return {(each.who, fields_json(each.fields)) for each in stored_entries(one)} == {
+        (each.who, fields_json(each.fields)) for each in stored_entries(other)
     }
 
 

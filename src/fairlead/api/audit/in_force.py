@@ -55,6 +55,8 @@ _decode = msgspec.json.Decoder(_Stored).decode
 class PolicyInForce:
     """One per server, beside its Audit."""
 
+    heeds = frozenset({KIND.resource})
+
     __slots__ = ("_audit",)
 
     def __init__(self, audit: Audit) -> None:

@@ -148,6 +148,17 @@ def audit_line(sequence: int, note: Note) -> bytes:
     return b'{"sequence":%d,"record":%s%s}}' % (sequence, note.body[:-1], revision)
 
 
+class AuditMemory:
+    """What follows from the policy that is built in, found out once for all servers of a process that share it."""
+
+    __slots__ = ("levels", "lines")
+
+    def __init__(self) -> None:
+        # Lines of accepted writes, but for what tells one such write from another.
+        self.lines: BoundedDict[tuple[object, ...], Spliced] = BoundedDict(_LINES_KEPT)
+        self.levels: dict[tuple[object, ...], AuditLevel] = {}
+
+
 class Audit:
     """The policy at work: asks it for a level, makes the line, counts what is not recorded.
 
@@ -156,8 +167,8 @@ class Audit:
     """
 
     __slots__ = (
-        "_levels",
-        "_lines",
+        "_built_in",
+        "_known",
         "_policy",
         "_second",
         "_spent",
@@ -168,23 +179,25 @@ class Audit:
         "unrecorded",
     )
 
-    def __init__(self, policy: AuditPolicy = DEFAULT_POLICY) -> None:
+    def __init__(self, policy: AuditPolicy = DEFAULT_POLICY, built_in: AuditMemory | None = None) -> None:
+        self._built_in = built_in
+        self._known = self._known_under(policy)
         self._policy, self._tells_apart = policy, policy.tells_apart
-        # Lines of accepted writes, but for what tells one such write from another.
-        self._lines: BoundedDict[tuple[object, ...], Spliced] = BoundedDict(_LINES_KEPT)
         self.counters: dict[tuple[str, str, str], int] = {}
         self.suppressed = {STREAM: 0, STRANGERS: 0}  # beyond the policy's rate
         self.unrecorded = 0  # lines that the journal did not take
         self._untold = 0  # of them, those that no line tells of yet
-        self._levels: dict[tuple[object, ...], AuditLevel] = {}
         self._second = 0
         self._spent: dict[str, int] = {}  # by user, in this second; strangers are one, and so are heartbeats
 
     def follow(self, policy: AuditPolicy) -> None:
         """From now on, this is what is kept. Lines and counts stay as they are."""
         self._policy, self._tells_apart = policy, policy.tells_apart
-        self._levels.clear()
-        self._lines.clear()
+        self._known = self._known_under(policy)
+
+    def _known_under(self, policy: AuditPolicy) -> AuditMemory:
+        built_in = self._built_in if policy is DEFAULT_POLICY else None
+        return built_in or AuditMemory()
 
     def accepted(
         self,
@@ -219,7 +232,7 @@ class Audit:
         alike = not (
             heartbeat or context.impersonator is not None or policies or annotations or context.grant
         )
-        known = self._lines.get(like) if alike else None
+        known = self._known.lines.get(like) if alike else None
         if known is not None:
             return (Note(STREAM, _filled(known, context, target, revision_before)),)
         level = self._level(context, verb, target, code, heartbeat)
@@ -269,7 +282,7 @@ class Audit:
         if _filled(line, context, target, revision_before) == audit_record(
             context, verb, target, code, revision_before=revision_before, changed=changed
         ):
-            self._lines.keep(like, line)
+            self._known.lines.keep(like, line)
 
     def refused(
         self,
@@ -340,12 +353,13 @@ class Audit:
         one = (target.name or target.path) if self._tells_apart else ""
         what = (target.group, target.plural, target.subresource, target.namespace, one)
         key = (verb, what, user.name, user.groups, code, heartbeat)
-        level = self._levels.get(key)
+        levels = self._known.levels
+        level = levels.get(key)
         if level is None:
             level = self._policy.level(verb, target, user, code, heartbeat)
-            if len(self._levels) >= _LEVELS_MAX:
-                self._levels.clear()
-            self._levels[key] = level
+            if len(levels) >= _LEVELS_MAX:
+                levels.clear()
+            levels[key] = level
         return level
 
     def _count(self, level: AuditLevel, context: Context, verb: str, target: AuditTarget) -> None:

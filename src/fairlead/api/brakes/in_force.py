@@ -38,6 +38,7 @@ class BrakeInForce(msgspec.Struct, frozen=True):
 
 
 class Brakes:
+    heeds = frozenset({KIND.resource, SETTINGS.resource})
     __slots__ = ("_freezes", "_refusal", "any")
 
     def __init__(self) -> None:

@@ -62,7 +62,7 @@ class Begin(msgspec.Struct, Generic[T], frozen=True, gc=False):
 
 
 class Refuse(msgspec.Struct, Generic[T], frozen=True, gc=False):
-    """It is not served: 429. `reason` is one of REASONS."""
+    """It is not served: 429. `reason` is QUEUE_FULL, CONCURRENCY_LIMIT or TIME_OUT."""
 
     ticket: T
     reason: str
@@ -81,4 +81,3 @@ class LookAt(msgspec.Struct, frozen=True, gc=False):
 Instruction = Begin[T] | Refuse[T] | TurnSoon | LookAt
 
 QUEUE_FULL, CONCURRENCY_LIMIT, TIME_OUT = "queue-full", "concurrency-limit", "time-out"
-REASONS = (QUEUE_FULL, CONCURRENCY_LIMIT, TIME_OUT)

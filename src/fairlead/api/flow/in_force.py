@@ -60,6 +60,8 @@ class Flow(msgspec.Struct, frozen=True, gc=False):
 class FlowControl:
     """Which flow a request belongs to. `changes` counts how often that, or a level, may have become another."""
 
+    heeds = frozenset({_SCHEMAS, _LEVELS})
+
     __slots__ = ("_catch_all", "_flows", "_levels", "_order", "_schemas", "changes", "levels")
 
     def __init__(self) -> None:

@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fairlead.api.access.contract import Attributes, require
-from fairlead.api.access.users import User
+from fairlead.api.access.users import user_info
+from fairlead.api.admission.plane_conditions import is_plane
 from fairlead.api.attempt import Attempt
 from fairlead.api.desk import Desk
 from fairlead.api.objects import tree
@@ -24,9 +25,16 @@ from fairlead.model.kind import Json
 from fairlead.model.kinds.runbook import ASKING, ENDED, RUN, RUNBOOK, phase_of
 from fairlead.model.kinds.workload import part
 from fairlead.model.runbooks.procedure import Procedure, compile_procedure
-from fairlead.model.runbooks.running import facts_of, fields_asked, places_of, where_of
+from fairlead.model.runbooks.running import (
+    decided_about,
+    facts_of,
+    fields_asked,
+    places_of,
+    where_of,
+)
 from fairlead.model.runbooks.values import check_values, read_values
 
+_DECISIONS = "/fairlead/v1/decisions"
 _WRITTEN_HERE = ("requestedBy", "procedure")
 #: bound: objects | runs of runbooks in a namespace that have not ended | 403
 RUNS_MAX = 20
@@ -40,6 +48,23 @@ def stamp_run(desk: Desk, attempt: Attempt) -> None:
         _stamp_change(desk, attempt, attempt.old, problems)
     if problems:
         raise invalid(attempt.kind, attempt.key.name, problems)
+
+
+def keep_readings(attempt: Attempt, new: Json, old: Json) -> None:
+    """Steps are taken by what was measured, and measuring leaves no line in the audit log: the server alone writes it.
+    Who leaves it out, as a client does that knows nothing of it, takes nothing away."""
+    before, after = part(old, "status").get("readings"), part(new, "status").get("readings")
+    if before == after or _is_server(attempt):
+        return
+    if after is not None:
+        user = attempt.context.user.name
+        raise attempt.forbidden(f'status.readings is written by the server alone, not by "{user}"')
+    new["status"] = {**part(new, "status"), "readings": before}
+
+
+def _is_server(attempt: Attempt) -> bool:
+    context = attempt.context
+    return is_plane(context.user) and context.impersonator is None
 
 
 def _stamp_new(desk: Desk, attempt: Attempt, problems: Problems) -> None:
@@ -56,7 +81,7 @@ def _stamp_new(desk: Desk, attempt: Attempt, problems: Problems) -> None:
         return
     book = part(tree(entry), "spec")
     stale = Problems()
-    procedure = compile_procedure(book, desk.catalog, desk.tables, stale)
+    procedure = compile_procedure(book, desk.catalog, desk.tables, stale, series=desk.series)
     if stale:
         told = f"the runbook is stale: {stale.summary()}; `fairlead runbook check` says the same"
         problems.invalid("spec.runbook", spec["runbook"], told)
@@ -66,7 +91,7 @@ def _stamp_new(desk: Desk, attempt: Attempt, problems: Problems) -> None:
         return
     values = read_values(procedure.params, spec.get("params") or {})
     _require_reads(desk, attempt, procedure, values)
-    spec["requestedBy"] = _user_info(user)
+    spec["requestedBy"] = user_info(user)
     spec["procedure"] = {name: value for name, value in book.items() if name != "page"}
 
 
@@ -77,17 +102,6 @@ def _check_number(attempt: Attempt) -> None:
     if len(going) >= RUNS_MAX:
         told = f"{len(going)} runs of this namespace have not ended, such as {going[0]}; end one first"
         raise attempt.forbidden(f"{told} (fairlead runbook runs)")
-
-
-def _user_info(user: User) -> Json:
-    found: Json = {"username": user.name}
-    if user.uid:
-        found["uid"] = user.uid
-    if user.groups:
-        found["groups"] = list(user.groups)
-    if user.extra:
-        found["extra"] = {key: list(values) for key, values in user.extra}
-    return found
 
 
 def _require_reads(desk: Desk, attempt: Attempt, procedure: Procedure, params: Mapping[str, Any]) -> None:
@@ -106,6 +120,24 @@ def _require_reads(desk: Desk, attempt: Attempt, procedure: Procedure, params: M
                 plural=read.kind.plural,
                 namespace=namespace,
                 name=name,
+            ),
+        )
+    if procedure.metrics:
+        require(desk.authorizer, Attributes(user=user, verb="get", path="/metrics"))
+    for about in procedure.decisions:
+        key, kind = decided_about(about, places), about.kind
+        if not key.namespace:  # as where decisions are read: only who sees all of them is shown these
+            require(desk.authorizer, Attributes(user=user, verb="get", path=_DECISIONS))
+        require(
+            desk.authorizer,
+            Attributes(
+                user=user,
+                verb="get",
+                group=kind.group,
+                version=kind.version,
+                plural=kind.plural,
+                namespace=key.namespace,
+                name=key.name,
             ),
         )
 

@@ -9,6 +9,7 @@ from fairlead.api.access.contract import Attributes, require
 from fairlead.api.admission.policies.validating import validate
 from fairlead.api.attempt import Attempt
 from fairlead.api.audit.rules import object_target
+from fairlead.api.brakes.releasing import check_release
 from fairlead.api.deletion import DeleteOptions
 from fairlead.api.desk import Desk
 from fairlead.api.finding import find
@@ -96,6 +97,7 @@ def admit_deletion(
         attempt.sent, attempt.policies = sending.sent, sending.policies
         attempt.preconditions = sending.preconditions
     desk.chain.admit(attempt)
+    check_release(attempt, desk.authorizer)
     if desk.policies.active:
         validate(desk, attempt)
     return attempt

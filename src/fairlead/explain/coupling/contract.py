@@ -23,7 +23,6 @@ CACHE_LAG = "cache lag"
 LABEL_MUTATION = "label mutation"
 OVERLAP = "overlapping ownership"
 TIMERS = "aligned timers"
-FORMS = (SHARED_FIELD, SHARED_CAPACITY, API_BUDGET, CACHE_LAG, LABEL_MUTATION, OVERLAP, TIMERS)
 
 CONTROLLER, ADMISSION, POLICY, PERSON, PROGRAM, AGENT = (
     "controller", "admission", "policy", "person", "program", "agent",

@@ -102,8 +102,8 @@ def _changes(sources: Sources, earlier: Decided, later: Decided, sight: Sight) -
     """The scheduler is shown everything that it reads: all that changed of it in between."""
     found: list[ChangedInput] = []
     try:
-        for resource, (used, _) in sorted(later.record["reads"].items()):
-            since = earlier.record["reads"].get(resource, (used,))[0]
+        for resource, (used, _) in sorted(later.record.get("reads", {}).items()):
+            since = earlier.record.get("reads", {}).get(resource, (used,))[0]
             versions: dict[Key, ChangedInput] = {}
             for change in sources.reader.changes_after(since, resource, 1000) if used > since else ():
                 if change.entry.revision <= used:

@@ -1,8 +1,9 @@
 """What held things up in an incident, and what lifted it: the decisive inputs, and inputs that were read too old.
 
 Where an object was blocked and then no longer, the two decisions are compared (`replay/difference.py`): the later one
-is run again with each changed input as it had been. A decision read an input too old if a change of that kind had been
-written by then (the audit log says when) that it did not show. Called by `report.py`; pure.
+is run again with each changed input as it had been; of a pod that waited it is asked what made room (`room.py`). A
+decision read an input too old if a change of that kind had been written by then (the audit log says when) that it did
+not show. Called by `report.py`; pure.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from fairlead.control.attempts import SCHEDULER
 from fairlead.core import codec
 from fairlead.core.times import parse_time
 from fairlead.explain.incident.moments import BlockedSpan, records_of
+from fairlead.explain.incident.room import PlacedBatch, what_made_room
 from fairlead.explain.timeline.values import told_changes, told_status
 from fairlead.model.key import Key
 from fairlead.replay.artifact import Artifact
@@ -55,14 +57,21 @@ def written_at(artifact: Artifact) -> dict[int, float]:
 
 
 def what_lifted(
-    history: CapturedHistory, cast: Cast, spans: Iterable[BlockedSpan], written: Mapping[int, float]
+    artifact: Artifact,
+    history: CapturedHistory,
+    cast: Cast,
+    spans: Iterable[BlockedSpan],
+    written: Mapping[int, float],
 ) -> list[Lifted]:
     found: list[Lifted] = []
     for span in spans:
-        if span.lifted is None or span.controller == SCHEDULER:
+        if span.lifted is None:
             continue
         if len(found) == LIFTED_MAX:
             break
+        if span.controller == SCHEDULER:
+            found += _placed(artifact, history, cast, span, span.lifted)
+            continue
         try:
             one = Recorded(span.last, inputs_at(history, span.last))
             other = Recorded(span.lifted, inputs_at(history, span.lifted))
@@ -77,6 +86,29 @@ def what_lifted(
             by += _eased(history, span, written) or ["the refusal that held it back was over"]
         found.append(Lifted(span, tuple(by), told.unread))
     return found
+
+
+def _placed(
+    artifact: Artifact, history: CapturedHistory, cast: Cast, span: BlockedSpan, lifted: Json
+) -> Iterable[Lifted]:
+    """What made room for a pod; nothing of one that waits for another reason then."""
+    if not lifted.get("node"):
+        return
+    batches = (each for each in records_of(artifact) if "pods" in each and "assumed" in each)
+    wanted = lifted["time"], lifted["batch"]
+    batch = next((each for each in batches if (each["time"], each["batch"]) == wanted), None)
+    if batch is None or not span.last.get("reads"):
+        yield Lifted(span, (), "the record of its batch was not captured")
+        return
+    try:
+        placed = PlacedBatch(batch, inputs_at(history, batch), lifted["position"])
+        told = what_made_room(cast.resources, inputs_at(history, span.last), placed)
+    except NotKept as missing:
+        yield Lifted(span, (), str(missing))
+        return
+    by = [_told(each) for each in told.alone]
+    by += [f"{count} changes of {resource} together" for resource, count in told.together]
+    yield Lifted(span, tuple(by), told.unread)
 
 
 def _eased(history: CapturedHistory, span: BlockedSpan, written: Mapping[int, float]) -> list[str]:

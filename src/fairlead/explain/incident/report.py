@@ -26,8 +26,7 @@ from fairlead.explain.incident.moments import (
 )
 from fairlead.model.views import OVERRIDES
 from fairlead.replay.artifact import Artifact, RecordedStep
-from fairlead.replay.cast import Cast, usual_deciders
-from fairlead.replay.replaying import DifferentDecision, Replay, WhatIf, replay
+from fairlead.replay.replaying import DifferentDecision, Replay, WhatIf, cast_of, replay
 from fairlead.replay.stored import CapturedHistory
 
 #: bound: plane | moments that the text of an incident's report tells | the first and the last; a page has all
@@ -68,7 +67,7 @@ def report_of(artifact: Artifact, asked: Sequence[tuple[str, WhatIf]] = ()) -> I
     what_ifs = [*((f"without override {name}", WhatIf(without_override=name)) for name in names), *asked]
     spans = blocked_spans(artifact)
     again, written = replay(artifact), written_at(artifact)
-    cast = Cast(usual_deciders(artifact.head.hollow_nodes))
+    cast = cast_of(artifact)
     return IncidentReport(
         since=artifact.head.since,
         until=artifact.head.until,
@@ -82,7 +81,7 @@ def report_of(artifact: Artifact, asked: Sequence[tuple[str, WhatIf]] = ()) -> I
         ),
         moments=moments_of(artifact, spans),
         blocked=spans,
-        lifted=what_lifted(history, cast, spans, written),
+        lifted=what_lifted(artifact, history, cast, spans, written),
         stale=stale_reads(artifact, written),
         again=again,
         what_ifs=tuple(WhatIfTold(name, replay(artifact, what_if)) for name, what_if in what_ifs),

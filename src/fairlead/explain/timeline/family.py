@@ -47,6 +47,7 @@ class Family:
     objects: dict[str, Json] = field(default_factory=dict)  # those that are there
     lines: dict[tuple[str, int], Line] = field(default_factory=dict)
     left_out: int = 0
+    is_cut: bool = False  # the logs have more lines than those
 
     @property
     def present(self) -> Json | None:
@@ -56,11 +57,12 @@ class Family:
         return sorted(self.lines.values(), key=lambda line: (line.at, line.stream, line.sequence))
 
 
-def family_of(sources: Sources, target: Key, since: float = 0.0) -> Asking[Family]:
+def family_of(sources: Sources, target: Key, since: float = 0.0, until: float = 0.0) -> Asking[Family]:
+    """By what the logs say between these instants; 0 is now."""
     found = Family(target, {key_text(target)})
     frontier = [target]
     for _ in range(_DEPTH_MAX):
-        yield from _learn(sources, found, frontier, since)
+        yield from _learn(sources, found, frontier, since, until)
         children = {*_owned_now(sources, found, frontier), *_owned_then(found, frontier)}
         new = sorted(children - found.own)
         found.left_out += max(0, len(found.own) + len(new) - OBJECTS_MAX)
@@ -75,18 +77,20 @@ def family_of(sources: Sources, target: Key, since: float = 0.0) -> Asking[Famil
         if owner is None or key_text(owner) in found.above:
             break
         found.above.append(key_text(owner))
-        yield from _learn(sources, found, [owner], since)
+        yield from _learn(sources, found, [owner], since, until)
         child = owner
     return found
 
 
-def _learn(sources: Sources, found: Family, keys: Iterable[Key], since: float) -> Asking[None]:
+def _learn(sources: Sources, found: Family, keys: Iterable[Key], since: float, until: float) -> Asking[None]:
     these = list(keys)
     for key in these:
         entry = sources.reader.get(key)
         if entry is not None and not is_stand_in(entry.data):
             found.objects[key_text(key)] = codec.decode(entry.data)
-    for line in (yield from records_about(sources, these, since)):
+    told = yield from records_about(sources, these, since, until)
+    found.is_cut |= told.is_cut
+    for line in told.lines:
         found.lines[line.stream, line.sequence] = line
 
 

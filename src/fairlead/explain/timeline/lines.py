@@ -1,7 +1,7 @@
 """Lines of the plane's logs about some objects: decisions that are about them or touch them, and requests that named
 them.
 
-    records_about(sources, keys, since)    the one door to both logs; the index says which lines those are
+    records_about(sources, keys, since, until)    the one door to both logs; the index says which lines those are
 
 The newest first, a page at a time, between which others have their turn, because what people ask about is mostly young.
 Called by `family.py` and `telling.py`.
@@ -21,12 +21,14 @@ from fairlead.explain.records import touching
 from fairlead.explain.sources import Sources
 from fairlead.explain.timeline.moment import key_text
 from fairlead.model.key import Key
+from fairlead.store.tail import first_after
 
 Json = dict[str, Any]
 AUDIT, DECISIONS = recording.STREAM, recorded.STREAM
-#: bound: plane | lines of one log that a timeline tells | older ones are left out
-LINES_FOUND_MAX = 20_000
-_PAGE = 500
+#: bound: plane | lines of one log that a timeline tells | older ones are left out, which it says; `--at` finds them
+LINES_FOUND_MAX = 600
+_PAGE = 200
+_WRITTEN_SECONDS = 5.0  # a line is written so long after the instant that it names, at most
 
 
 class Line(NamedTuple):
@@ -45,19 +47,33 @@ class Line(NamedTuple):
         return (record.get("object", ""), *record.get("about", ()))
 
 
-def records_about(sources: Sources, keys: Iterable[Key], since: float = 0.0) -> Asking[list[Line]]:
-    """Of the decisions and of the audit log, the oldest first."""
+class LinesAbout(NamedTuple):
+    """`is_cut`: there are older ones."""
+
+    lines: list[Line]
+    is_cut: bool = False
+
+
+def records_about(
+    sources: Sources, keys: Iterable[Key], since: float = 0.0, until: float = 0.0
+) -> Asking[LinesAbout]:
+    """Of the decisions and of the audit log, the oldest first. `until`: 0 is now."""
     wanted = frozenset(map(key_text, keys))
     if not wanted:
-        return []
-    found = yield from _indexed(sources, DECISIONS, wanted, since)
-    found += yield from _indexed(sources, AUDIT, wanted, since)
-    return sorted(found, key=lambda line: line.at)
+        return LinesAbout([])
+    decided = yield from _indexed(sources, DECISIONS, wanted, since, until)
+    written = yield from _indexed(sources, AUDIT, wanted, since, until)
+    found = sorted([*decided, *written], key=lambda line: line.at)
+    return LinesAbout(found, max(len(decided), len(written)) >= LINES_FOUND_MAX)
 
 
-def _indexed(sources: Sources, stream: str, wanted: frozenset[str], since: float) -> Asking[list[Line]]:
+def _indexed(
+    sources: Sources, stream: str, wanted: frozenset[str], since: float, until: float
+) -> Asking[list[Line]]:
     found: list[Line] = []
     before, keys = 0, sorted(wanted)
+    if until:
+        before = first_after(sources.journal, stream, until + _WRITTEN_SECONDS)
     while len(found) < LINES_FOUND_MAX:
         page = yield from touching(sources.journal, sources.index, keys, before, _PAGE, stream)
         for sequence, _, note in page:

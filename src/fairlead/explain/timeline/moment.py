@@ -119,22 +119,29 @@ def _says(moment: Moment) -> str:
     return moment.alike or moment.what
 
 
-def cause_of(told: Sequence[ToldMoment], place: int) -> int:
-    """Which line before led to this one: what its decision says, or what was written to the object that it was woken
-    by; -1: none is known."""
-    first = told[place].first
-    for before in range(place - 1, -1, -1):
-        other = told[before]
-        if first.decision and first.decision in (other.first.decision, other.last.decision):
-            return before
-    if first.kind == OBSERVED:
-        return next((i for i in range(place - 1, -1, -1) if told[i].first.kind == INPUT), -1)
-    wanted = first.led_by or (first.about if first.kind in (TRIED, QUEUED, ACTED, WAITED) else "")
-    for before in range(place - 1, -1, -1):
-        other = told[before]
-        if wanted and wanted in other.about and other.first.revision:
-            return before
-    return -1
+def causes_of(told: Sequence[ToldMoment]) -> list[int]:
+    """Which line before led to each: the last of the same decision, or what was written last to the object that it was
+    woken by; -1: none is known."""
+    decided: dict[str, int] = {}
+    written: dict[str, int] = {}
+    given = -1  # the last input
+    found = []
+    for place, each in enumerate(told):
+        first = each.first
+        wanted = first.led_by or (first.about if first.kind in (TRIED, QUEUED, ACTED, WAITED) else "")
+        if first.decision in decided:
+            found.append(decided[first.decision])
+        elif first.kind == OBSERVED:
+            found.append(given)
+        else:
+            found.append(written.get(wanted, -1))
+        for decision in filter(None, (first.decision, each.last.decision)):
+            decided[decision] = place
+        if first.kind == INPUT:
+            given = place
+        if first.revision:
+            written.update(dict.fromkeys(each.about, place))
+    return found
 
 
 def key_text(key: Key) -> str:

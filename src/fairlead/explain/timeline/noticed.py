@@ -59,6 +59,10 @@ def events_about(
 ) -> Iterator[Moment]:
     """`decided`: the decisions that are told here, and what became of them."""
     known = {line.record["id"]: line for line in decided if "id" in line.record}
+    refused: dict[str, list[float]] = {}  # when, by object
+    for line in decided:
+        if "of" in line.record or line.record.get("refusals"):
+            refused.setdefault(line.objects[0], []).append(line.at)
     for entry in reader.list(_EVENTS, namespace):
         try:
             event = _decode(entry.data)
@@ -73,7 +77,7 @@ def events_about(
         if last + 1.0 < since:
             continue
         count = event.count or 1
-        made = [line.at for line in decided if _is_refused(line, about) and first <= line.at < first + 1.0]
+        made = [at for at in refused.get(about, ()) if first <= at < first + 1.0]
         at = known[decision].at if count == 1 and decision in known else min(made, default=0.0)
         at = at or (ages.written_at(entry.revision) if count == 1 else 0.0) or first
         who = event.reporting_component or (event.source.component if event.source is not None else "")
@@ -86,10 +90,6 @@ def events_about(
             f"{event.reason}: {event.message}{again}",
             decision,
         )
-
-
-def _is_refused(line: Line, about: str) -> bool:
-    return line.objects[0] == about and ("of" in line.record or bool(line.record.get("refusals")))
 
 
 def _about(involved: _Involved) -> str:

@@ -16,19 +16,20 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from fairlead.api.access.sight import EVERYTHING, Sight
+from fairlead.core.times import timestamp
 from fairlead.explain.asking import Asking
 from fairlead.explain.sources import Sources, no_such
 from fairlead.explain.timeline import inputs, turns, writes
 from fairlead.explain.timeline.ages import Ages
 from fairlead.explain.timeline.family import Family, family_of
-from fairlead.explain.timeline.lines import AUDIT, Line, records_about
+from fairlead.explain.timeline.lines import AUDIT, LINES_FOUND_MAX, Line, records_about
 from fairlead.explain.timeline.moment import (
     DESIRED,
     ENDED,
     INPUT,
     MADE,
     Moment,
-    cause_of,
+    causes_of,
     key_of,
     key_text,
 )
@@ -53,7 +54,7 @@ class TimelineQuestion(NamedTuple):
 
 def timeline(sources: Sources, asked: TimelineQuestion, sight: Sight = EVERYTHING) -> Asking[Json]:
     target = key_text(asked.target)
-    family = yield from family_of(sources, asked.target, asked.since)
+    family = yield from family_of(sources, asked.target, asked.since, asked.until)
     if family.present is None and not family.lines:
         raise no_such(asked.target, ", and no log knows one")
     moments, hidden = yield from moments_about(sources, family, asked, sight)
@@ -69,7 +70,10 @@ def timeline(sources: Sources, asked: TimelineQuestion, sight: Sight = EVERYTHIN
         "generation": meta.get("generation", 0),
         "owners": [each for each in family.above if sight.sees(*key_of(each))],
         "children": sorted(each for each in family.own - {target} if sight.sees(*key_of(each))),
-        "moments": [each.as_json(place, cause_of(told, place)) for place, each in enumerate(told)],
+        "moments": [
+            each.as_json(place, cause)
+            for place, (each, cause) in enumerate(zip(told, causes_of(told), strict=True))
+        ],
         "why": {"sentence": why.sentence, "decisions": list(why.decisions), "evidence": list(why.evidence)},
         "hidden": hidden,
         "leftOut": left_out + family.left_out,
@@ -85,8 +89,8 @@ def moments_about(
     others = inputs.quotas_named(
         _touching(lines, family.own), asked.target.namespace
     ) | inputs.autoscalers_of(sources, asked.target.namespace, (*family.own, *family.above))
-    waited_for = yield from records_about(sources, others, asked.since)
-    everything = {(line.stream, line.sequence): line for line in (*lines, *waited_for)}.values()
+    waited_for = yield from records_about(sources, others, asked.since, asked.until)
+    everything = {(line.stream, line.sequence): line for line in (*lines, *waited_for.lines)}.values()
     until = asked.until or sources.clock() + 1.0
     shown, hidden = sight.shown([line for line in everything if line.at <= until], _place)
     ages = Ages(sources.reader, sources.journal)
@@ -170,6 +174,12 @@ def unread(sources: Sources, family: Family, since: float) -> list[str]:
         told.append(
             f"history of {target.resource} begins at revision {floor}: of {len(cut)} earlier changes the fields are "
             "told, and no values"
+        )
+    if family.is_cut:
+        oldest = min((line.at for line in family.lines.values()), default=0.0)
+        told.append(
+            f"the logs have more about it than the newest {LINES_FOUND_MAX} lines of each: ask with --at"
+            f" {timestamp(oldest)} for what was before"
         )
     if not sources.told.schedules:
         told.append("this server runs without a scheduler, and none in another process has told it of itself")

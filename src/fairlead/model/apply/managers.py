@@ -8,18 +8,22 @@ create or a patch of another sort leaves behind; applying has its own file, `app
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import msgspec
 
+from fairlead.core import codec
 from fairlead.model.apply.elements import UndecodableError
-from fairlead.model.apply.sets import FieldSet, decode_fields, encode_fields, minus, union
+from fairlead.model.apply.sets import FieldSet, decode_fields, encode_fields, fields_json, minus, union
 from fairlead.model.apply.trees import TreeDifference
 
 APPLY, UPDATE = "Apply", "Update"
 FIELDS_TYPE = "FieldsV1"
 #: bound: requests | entries of updates in managedFields | the oldest become one, `ancient-changes`
 UPDATE_ENTRIES_MAX = 10
+# Sets of fields that are not read anew, and how long each is at most.
+_KNOWN_MAX, _KNOWN_BYTES_MAX = 1024, 4096
 ANCIENT = "ancient-changes"
 BEFORE_FIRST_APPLY = "before-first-apply"
 
@@ -62,12 +66,57 @@ def entries_of(managed: object) -> tuple[ManagedFieldsEntry, ...]:
     """From the wire. Raises UndecodableError, and leaves nothing half read."""
     if not isinstance(managed, list):
         raise UndecodableError("metadata.managedFields: must be a list")
+    return _joined([_entry(item, f"metadata.managedFields[{index}]") for index, item in enumerate(managed)])
+
+
+def entries_in(managed: bytes) -> tuple[ManagedFieldsEntry, ...]:
+    """The same of JSON, where most sets of fields have been read before. Raises UndecodableError."""
+    try:
+        written = _written(managed)
+    except msgspec.ValidationError:
+        return entries_of(msgspec.json.decode(managed))
+    return _joined([_entry_in(item) for item in written])
+
+
+def _joined(entries: list[ManagedFieldsEntry]) -> tuple[ManagedFieldsEntry, ...]:
+    """In their order; of several of the same writer the last counts."""
     found: list[ManagedFieldsEntry] = []
-    for index, item in enumerate(managed):
-        entry = _entry(item, f"metadata.managedFields[{index}]")
-        found = [each for each in found if not each.who.same(entry.who)]
+    for entry in entries:
+        if found:
+            found = [each for each in found if not each.who.same(entry.who)]
         found.append(entry)
     return sort_entries(found)
+
+
+class _WrittenEntry(msgspec.Struct, rename="camel", frozen=True, gc=False):
+    """An entry whose fields are still JSON."""
+
+    operation: str
+    api_version: str
+    fields_type: str
+    fields_v1: msgspec.Raw = msgspec.Raw(b"{}")
+    manager: str | None = None
+    subresource: str | None = None
+    time: str | None = None
+
+
+_written = msgspec.json.Decoder(list[_WrittenEntry]).decode
+
+
+def _entry_in(item: _WrittenEntry) -> ManagedFieldsEntry:
+    if item.operation not in (APPLY, UPDATE) or not item.api_version or item.fields_type != FIELDS_TYPE:
+        raise UndecodableError("metadata.managedFields: an entry says too little")
+    who = Who(item.manager or "", item.operation, item.api_version, item.subresource or "")
+    fields = bytes(item.fields_v1)
+    read = _known_fields if len(fields) <= _KNOWN_BYTES_MAX else _read_fields
+    return ManagedFieldsEntry(who, item.time or "", read(fields))
+
+
+def _read_fields(fields: bytes) -> FieldSet:
+    return decode_fields(msgspec.json.decode(fields) or {})
+
+
+_known_fields = lru_cache(maxsize=_KNOWN_MAX)(_read_fields)
 
 
 def _entry(item: Any, path: str) -> ManagedFieldsEntry:
@@ -89,6 +138,16 @@ def _entry(item: Any, path: str) -> ManagedFieldsEntry:
 def managed_fields(entries: Iterable[ManagedFieldsEntry]) -> list[dict[str, Any]]:
     """For the wire. fieldsType comes last, which `api/objects.py` relies on."""
     return [wire_entry(entry.who, entry.time, encode_fields(entry.fields)) for entry in entries]
+
+
+def managed_json(entries: Iterable[ManagedFieldsEntry]) -> bytes:
+    """The same as JSON."""
+    return codec.encode([wire_entry(each.who, each.time, raw_fields(each.fields)) for each in entries])
+
+
+def raw_fields(fields: FieldSet) -> msgspec.Raw:
+    """A set of fields as a part of what is to be encoded."""
+    return msgspec.Raw(fields_json(fields))
 
 
 def wire_entry(who: Who, time: str, fields: Any) -> dict[str, Any]:

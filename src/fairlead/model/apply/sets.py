@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from fairlead.core import codec
 from fairlead.model.apply.elements import SELF, UndecodableError, check_element, element_text
 
 FieldSet = dict[str, Any]  # of FieldSets
@@ -47,6 +48,11 @@ def decode_fields(fields: object, depth: int = 0) -> FieldSet:
 def encode_fields(fields: FieldSet) -> FieldSet:
     """For the wire: in one order, whatever the order in which it was put together."""
     return {element: encode_fields(fields[element]) for element in sorted(fields)}
+
+
+def fields_json(fields: FieldSet) -> bytes:
+    """What `encode_fields` gives, as JSON."""
+    return codec.encode_sorted(fields)
 
 
 def union(one: FieldSet, other: FieldSet) -> FieldSet:
@@ -125,15 +131,6 @@ def _plain(node: FieldSet) -> FieldSet:
     return MEMBER if node == _HERE else node
 
 
-def has(fields: FieldSet, path: Path) -> bool:
-    for element in path:
-        below = fields.get(element)
-        if below is None:
-            return False
-        fields = below
-    return is_member(fields)
-
-
 def paths(fields: FieldSet, prefix: Path = ()) -> Iterator[Path]:
     """Every member, what is above before what is below."""
     for element in sorted(fields):
@@ -143,16 +140,6 @@ def paths(fields: FieldSet, prefix: Path = ()) -> Iterator[Path]:
             yield here
         if below:
             yield from paths({step: node for step, node in below.items() if step != SELF}, here)
-
-
-def of_paths(members: Iterator[Path] | list[Path]) -> FieldSet:
-    found: FieldSet = {}
-    for path in members:
-        node: FieldSet = MEMBER
-        for element in reversed(path):
-            node = {element: node}
-        found = union(found, node)
-    return found
 
 
 def path_text(path: Path) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import SplitResult
 
 from fairlead.core.quantity import Quantity
-from fairlead.core.times import SECOND, format_duration, timestamp
+from fairlead.core.times import SECOND, timestamp
 from fairlead.model.cel.errors import EvaluationError
 from fairlead.model.cel.lexer import Uint
 
@@ -30,9 +30,6 @@ class Duration:
         seconds, rest = divmod(abs(self.nanoseconds), SECOND)
         fraction = f".{rest:09d}".rstrip("0") if rest else ""
         return f"{'-' if self.nanoseconds < 0 else ''}{seconds}{fraction}s"
-
-    def in_words(self) -> str:
-        return format_duration(self.nanoseconds)
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -10,7 +10,6 @@ from typing import Any
 
 from fairlead.core import codec
 from fairlead.model.custom.schema import MISSING, SchemaNode
-from fairlead.model.kind import Json
 
 #: bound: objects | unknown fields of a custom object named | dropped unnamed
 UNKNOWN_FIELDS_MAX = 100
@@ -80,13 +79,6 @@ def fill_defaults(value: Any, node: SchemaNode) -> None:
                 value[index] = codec.clone(items.default)
             if items.defaults_below:
                 fill_defaults(value[index], items)
-
-
-def shape(obj: Json, node: SchemaNode, unknown: list[str]) -> None:
-    """All three, in Kubernetes' order."""
-    prune(obj, node, unknown)
-    drop_nulls(obj, node)
-    fill_defaults(obj, node)
 
 
 _NOTHING = SchemaNode({"type": "object"})

@@ -18,7 +18,6 @@ GROUP, VERSION = "fairlead.dev", "v1"
 APPROVED, DENIED, REVOKED = "Approved", "Denied", "Revoked"
 OPEN, CLOSED = "Open", "Closed"
 USER, USER_GROUP = "User", "Group"
-CLUSTER_ROLE = "ClusterRole"
 #: bound: grants | time for which one can be asked | 422
 EXPIRES_AFTER_SECONDS_MAX = 8 * 3600
 #: bound: grants | the shortest | 422

@@ -57,10 +57,10 @@ def _check(rule: Json, at: str, problems: Problems) -> None:
         text = "a rule is about resources or about other paths: make two rules of it"
         problems.invalid(f"{at}.nonResourceURLs", urls, text)
     for field in ("users", "userGroups"):
-        _check_texts(rule.get(field) or [], f"{at}.{field}", problems)
-    _check_texts(rule.get("namespaces") or [], f"{at}.namespaces", problems, empty=True)
+        check_texts(rule.get(field) or [], f"{at}.{field}", problems)
+    check_texts(rule.get("namespaces") or [], f"{at}.namespaces", problems, empty=True)
     verbs = rule.get("verbs") or []
-    _check_texts(verbs, f"{at}.verbs", problems)
+    check_texts(verbs, f"{at}.verbs", problems)
     known = _METHODS if urls else _VERBS
     for index, verb in enumerate(verbs[:VALUES_MAX]):
         if verb and verb not in known and not (verb in _METHODS and not resources):
@@ -76,7 +76,7 @@ def _check_resources(given: Json, at: str, problems: Problems) -> None:
     group, resources = given.get("group") or "", given.get("resources") or []
     if "/" in group:
         problems.invalid(f"{at}.group", group, f"a group without its version: {group.split('/', 1)[0]!r}")
-    _check_texts(resources, f"{at}.resources", problems)
+    check_texts(resources, f"{at}.resources", problems)
     for index, resource in enumerate(resources[:VALUES_MAX]):
         halves = resource.split("/")
         if len(halves) > 2 or not all(half == "*" or half.replace("-", "").isalnum() for half in halves):
@@ -85,20 +85,20 @@ def _check_resources(given: Json, at: str, problems: Problems) -> None:
         elif resource != resource.lower():
             problems.invalid(f"{at}.resources[{index}]", resource, "plurals are lower case, as in pods")
     names = given.get("resourceNames") or []
-    _check_texts(names, f"{at}.resourceNames", problems)
+    check_texts(names, f"{at}.resourceNames", problems)
     if names and not resources:
         problems.required(f"{at}.resources", "names are those of a resource: say which")
 
 
 def _check_urls(urls: Sequence[str], at: str, problems: Problems) -> None:
-    _check_texts(urls, at, problems)
+    check_texts(urls, at, problems)
     for index, url in enumerate(urls[:VALUES_MAX]):
         if url and url != "*" and (not url.startswith("/") or "*" in url[:-1]):
             text = 'begins with "/"; only its end may be "*", for any rest'
             problems.invalid(f"{at}[{index}]", url, text)
 
 
-def _check_texts(given: Sequence[str], at: str, problems: Problems, *, empty: bool = False) -> None:
+def check_texts(given: Sequence[str], at: str, problems: Problems, *, empty: bool = False) -> None:
     if len(given) > VALUES_MAX:
         problems.too_many(at, len(given), VALUES_MAX)
     for index, text in enumerate(given[:VALUES_MAX]):

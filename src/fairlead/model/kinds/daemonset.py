@@ -17,11 +17,11 @@ from fairlead.model.kinds.workload import (
     check_selection,
     check_selector,
     check_template,
-    check_unchanged,
     choose,
     default_template,
     ensure_object,
     fill,
+    keep_selector,
     part,
     show_status,
 )
@@ -86,10 +86,6 @@ def _validate(obj: Json, problems: Problems) -> None:
     _check_strategy(part(spec, "updateStrategy"), problems)
 
 
-def _validate_update(new: Json, old: Json, problems: Problems) -> None:
-    check_unchanged(part(new, "spec"), part(old, "spec"), ("selector",), "spec", problems)
-
-
 def _validate_status(new: Json, old: Json, problems: Problems) -> None:
     check_counters(part(new, "status"), _STATUS_COUNTERS, "status", problems)
     check_collisions(new, old, problems)
@@ -123,6 +119,6 @@ KIND = Kind(
     defaults=_defaults,
     status_defaults=_default_status,
     validate=_validate,
-    validate_update=_validate_update,
+    validate_update=keep_selector,
     validate_status=_validate_status,
 )

@@ -11,19 +11,18 @@ from fairlead.model.kind import Json, Kind, Scale
 from fairlead.model.kinds.workload import (
     amount,
     check_amount,
-    check_at_most,
     check_at_most_all,
-    check_collisions,
     check_counters,
     check_selection,
     check_selector,
     check_template,
-    check_unchanged,
     choose,
     default_template,
     ensure_object,
     fill,
+    keep_selector,
     part,
+    replica_counts,
     show_status,
 )
 from fairlead.model.kinds.workload_columns import PROGRESS, counter, ready_column, template_columns
@@ -95,19 +94,6 @@ def _validate(obj: Json, problems: Problems) -> None:
         problems.invalid("spec.progressDeadlineSeconds", deadline, "must be greater than minReadySeconds")
 
 
-def _validate_update(new: Json, old: Json, problems: Problems) -> None:
-    check_unchanged(part(new, "spec"), part(old, "spec"), ("selector",), "spec", problems)
-
-
-def _validate_status(new: Json, old: Json, problems: Problems) -> None:
-    status = part(new, "status")
-    check_counters(status, _STATUS_COUNTERS, "status", problems)
-    within = ("updatedReplicas", "readyReplicas", "availableReplicas")
-    check_at_most(status, within, "replicas", "status.replicas", problems)
-    check_at_most(status, ("availableReplicas",), "readyReplicas", "readyReplicas", problems)
-    check_collisions(new, old, problems)
-
-
 KIND = Kind(
     group="apps",
     version="v1",
@@ -131,6 +117,8 @@ KIND = Kind(
     defaults=_defaults,
     status_defaults=_default_status,
     validate=_validate,
-    validate_update=_validate_update,
-    validate_status=_validate_status,
+    validate_update=keep_selector,
+    validate_status=replica_counts(
+        _STATUS_COUNTERS, ("updatedReplicas", "readyReplicas", "availableReplicas"), "readyReplicas"
+    ),
 )

@@ -2,10 +2,13 @@
 
 Read by `model/catalog.py`. The closed sets and bounds are in `model/policy/evidence_rows.py`. A server makes the object
 when it starts and there is none; controllers take a change up from their mirror while they run. Its status says which
-zones are slowed or stopped, since when and why (`reconcile/nodes/evidence_policy.py`).
+zones and regions are slowed or stopped, since when and why
+(`reconcile/nodes/evidence_policy.py`).
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from fairlead.core.problems import Problems
 from fairlead.model.cells import AGE
@@ -39,7 +42,8 @@ def check(spec: Json, problems: Problems) -> None:
         if not (row.get("failureMode") or "").strip():
             problems.required(f"{at}.failureMode", "say how this signal may mislead")
         _check_acts(row, at, taken, problems)
-    _check_zones(part(spec, "zones"), problems)
+    _check_limits("zones", rows.ZONE_LIMITS, part(spec, "zones"), problems)
+    _check_limits("regions", rows.REGION_LIMITS, part(spec, "regions"), problems)
 
 
 def _check_acts(row: Json, at: str, taken: set[tuple[str, str]], problems: Problems) -> None:
@@ -68,18 +72,20 @@ def _check_acts(row: Json, at: str, taken: set[tuple[str, str]], problems: Probl
             )
 
 
-def _check_zones(zones: Json, problems: Problems) -> None:
+def _check_limits(
+    where: str, limits: Sequence[tuple[str, float, float, float]], given: Json, problems: Problems
+) -> None:
     applied = {}
-    for name, default, low, high in rows.ZONE_LIMITS:
-        value = zones.get(name)
+    for name, default, low, high in limits:
+        value = given.get(name)
         applied[name] = default if value is None else value
         if value is not None and not low <= value <= high:
             wanted = f"must be between {low:g} and {high:g}; without it, {default:g} applies"
-            problems.invalid(f"spec.zones.{name}", value, wanted)
+            problems.invalid(f"spec.{where}.{name}", value, wanted)
     for less, more in (("slowedShare", "stoppedShare"), ("slowedReleasesPerMinute", "releasesPerMinute")):
-        if applied[less] > applied[more]:
+        if less in applied and applied[less] > applied[more]:
             text = f"must not be more than {more} ({applied[more]:g} here)"
-            problems.invalid(f"spec.zones.{less}", applied[less], text)
+            problems.invalid(f"spec.{where}.{less}", applied[less], text)
 
 
 def _state(policy: Json, now: float) -> Cell:

@@ -6,11 +6,11 @@ bytes. Without the object everything is recorded in full.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from fairlead.core.problems import Problems
 from fairlead.model.kind import Cell, Column, Json, Kind
-from fairlead.model.kinds.auditpolicy import rules_columns
+from fairlead.model.kinds.auditpolicy import check_texts, rules_columns
 from fairlead.model.kinds.workload import part
 
 NAME = "default"  # the only RecordingPolicy there is
@@ -58,8 +58,8 @@ def _check(rule: Json, at: str, problems: Problems) -> None:
     if level not in LEVELS:
         problems.unsupported(f"{at}.level", level, LEVELS)
     for field in _LISTS:
-        _check_texts(rule.get(field) or [], f"{at}.{field}", problems)
-    _check_texts(rule.get("namespaces") or [], f"{at}.namespaces", problems, empty=True)
+        check_texts(rule.get(field) or [], f"{at}.{field}", problems)
+    check_texts(rule.get("namespaces") or [], f"{at}.namespaces", problems, empty=True)
     for index, resource in enumerate((rule.get("resources") or [])[:VALUES_MAX]):
         if "/" in resource or resource != resource.lower():
             text = "a plural with its group, as in pods or deployments.apps"
@@ -67,14 +67,6 @@ def _check(rule: Json, at: str, problems: Problems) -> None:
     for index, window in enumerate(rule.get("when") or []):
         if window not in WINDOWS:
             problems.unsupported(f"{at}.when[{index}]", window, WINDOWS)
-
-
-def _check_texts(given: Sequence[str], at: str, problems: Problems, *, empty: bool = False) -> None:
-    if len(given) > VALUES_MAX:
-        problems.too_many(at, len(given), VALUES_MAX)
-    for index, text in enumerate(given[:VALUES_MAX]):
-        if not text and not empty:
-            problems.required(f"{at}[{index}]", "an empty text matches nothing")
 
 
 def _count(field: str) -> Callable[[Json, float], Cell]:

@@ -9,16 +9,16 @@ from fairlead.core.problems import Problems
 from fairlead.model.cells import AGE
 from fairlead.model.kind import Json, Kind, Scale
 from fairlead.model.kinds.workload import (
-    check_at_most,
     check_counters,
     check_selection,
     check_selector,
     check_template,
-    check_unchanged,
     default_template,
     ensure_object,
     fill,
+    keep_selector,
     part,
+    replica_counts,
     show_status,
 )
 from fairlead.model.kinds.workload_columns import counter, template_columns
@@ -53,18 +53,6 @@ def _validate(obj: Json, problems: Problems) -> None:
     check_template(spec, "ReplicaSet", "spec", problems)
 
 
-def _validate_update(new: Json, old: Json, problems: Problems) -> None:
-    check_unchanged(part(new, "spec"), part(old, "spec"), ("selector",), "spec", problems)
-
-
-def _validate_status(new: Json, old: Json, problems: Problems) -> None:
-    status = part(new, "status")
-    check_counters(status, _STATUS_COUNTERS, "status", problems)
-    within = ("fullyLabeledReplicas", "readyReplicas", "availableReplicas")
-    check_at_most(status, within, "replicas", "status.replicas", problems)
-    check_at_most(status, ("availableReplicas",), "readyReplicas", "readyReplicas", problems)
-
-
 KIND = Kind(
     group="apps",
     version="v1",
@@ -87,6 +75,11 @@ KIND = Kind(
     defaults=_defaults,
     status_defaults=_default_status,
     validate=_validate,
-    validate_update=_validate_update,
-    validate_status=_validate_status,
+    validate_update=keep_selector,
+    validate_status=replica_counts(
+        _STATUS_COUNTERS,
+        ("fullyLabeledReplicas", "readyReplicas", "availableReplicas"),
+        "readyReplicas",
+        collisions=False,
+    ),
 )

@@ -47,6 +47,25 @@ def _validate_run_status(new: Json, old: Json, problems: Problems) -> None:
         problems.unsupported("status.phase", phase, PHASES)
     elif before in ENDED and phase != before:
         problems.forbidden("status.phase", f"the run has ended ({before})")
+    readings = part(new, "status").get("readings")
+    if readings is not None and readings != part(old, "status").get("readings"):
+        if not readings.get("at"):
+            problems.required("status.readings.at", "when it was measured")
+        if not isinstance(readings.get("values"), dict):
+            problems.invalid("status.readings.values", readings.get("values"), "must be an object")
+
+
+def _is_reading(new: Json, old: Json) -> bool:
+    """Whether a write brings other readings, which the server alone writes, and nothing else."""
+    before, after = part(old, "status").get("readings"), part(new, "status").get("readings")
+    return before != after and _unread(new) == _unread(old)
+
+
+def _unread(run: Json) -> tuple[Json, Json, Json]:
+    changing = ("resourceVersion", "managedFields")
+    metadata = {name: value for name, value in run["metadata"].items() if name not in changing}
+    status = {name: value for name, value in part(run, "status").items() if name != "readings"}
+    return metadata, part(run, "spec"), status
 
 
 def _steps_of(book: Json, now: float) -> Cell:
@@ -96,4 +115,5 @@ RUN = Kind(
     validate=_validate_run,
     validate_update=_validate_run_update,
     validate_status=_validate_run_status,
+    heartbeat=_is_reading,
 )

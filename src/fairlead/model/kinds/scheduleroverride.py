@@ -14,7 +14,7 @@ from fairlead.core.times import parse_duration, parse_time
 from fairlead.model.cells import AGE
 from fairlead.model.kind import Cell, Column, Json, Kind
 from fairlead.model.kinds.override_preview import validate_preview
-from fairlead.model.kinds.workload import check_unchanged, part
+from fairlead.model.kinds.workload import part
 from fairlead.model.names import label_problems, name_problems
 from fairlead.model.selectors import validate_label_selector
 
@@ -66,6 +66,10 @@ def _defaults(override: Json) -> None:
 
 def _validate(override: Json, problems: Problems) -> None:
     spec, meta = part(override, "spec"), part(override, "metadata")
+    if meta.get("finalizers"):
+        problems.forbidden(
+            "metadata.finalizers", "who deletes it has ended it, and waits for nobody: leave them out"
+        )
     if not str(spec.get("reason") or "").strip():
         problems.required("spec.reason", "say why, for who is paged next")
     for field in ("reason", "owner", "ticket"):
@@ -99,7 +103,7 @@ def _validate_end(spec: Json, problems: Problems) -> None:
     try:
         seconds = seconds_of(text)
     except ValueError as error:
-        problems.invalid("spec.expiresAfter", text, str(error))
+        problems.invalid("spec.expiresAfter", text, f"{error}; such as 45m, 2h or 1h30m")
         return
     if not EXPIRES_AFTER_SECONDS_MIN <= seconds <= EXPIRES_AFTER_SECONDS_MAX:
         most = f"{EXPIRES_AFTER_SECONDS_MAX / 3600:.0f}h"
@@ -259,7 +263,11 @@ def _validate_approval(changes: Json, problems: Problems) -> None:
 def _validate_update(new: Json, old: Json, problems: Problems) -> None:
     """What was laid down stays; who needs something else ends it and makes another."""
     spec, before = part(new, "spec"), part(old, "spec")
-    check_unchanged(spec, before, tuple(sorted({*spec, *before})), "spec", problems)
+    name = part(new, "metadata").get("name")
+    for field in sorted({*spec, *before}):
+        if spec.get(field) != before.get(field):
+            told = f"nothing of it changes once it is made; make another whose spec.replaces is {name}"
+            problems.invalid(f"spec.{field}", spec.get(field), told)
 
 
 def changed_fields(spec: Json) -> list[str]:
@@ -323,6 +331,7 @@ KIND = Kind(
     short_names=("sov",),
     namespaced=True,
     schema="SchedulerOverride",
+    ends_when_deleted=True,
     subresources=("status", "approval"),
     columns=(
         _spec("target"),

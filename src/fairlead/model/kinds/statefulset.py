@@ -13,9 +13,7 @@ from fairlead.model.kind import Json, Kind, Scale
 from fairlead.model.kinds.workload import (
     amount,
     check_amount,
-    check_at_most,
     check_at_most_all,
-    check_collisions,
     check_counters,
     check_selection,
     check_selector,
@@ -25,6 +23,7 @@ from fairlead.model.kinds.workload import (
     ensure_object,
     fill,
     part,
+    replica_counts,
     show_status,
 )
 from fairlead.model.kinds.workload_columns import PROGRESS, ready_column, template_columns
@@ -136,15 +135,6 @@ def _validate_update(new: Json, old: Json, problems: Problems) -> None:
         problems.forbidden("spec", _FROZEN)
 
 
-def _validate_status(new: Json, old: Json, problems: Problems) -> None:
-    status = part(new, "status")
-    check_counters(status, _STATUS_COUNTERS, "status", problems)
-    within = ("readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas")
-    check_at_most(status, within, "replicas", "status.replicas", problems)
-    check_at_most(status, ("availableReplicas",), "readyReplicas", "status.readyReplicas", problems)
-    check_collisions(new, old, problems)
-
-
 KIND = Kind(
     group="apps",
     version="v1",
@@ -166,5 +156,9 @@ KIND = Kind(
     status_defaults=_default_status,
     validate=_validate,
     validate_update=_validate_update,
-    validate_status=_validate_status,
+    validate_status=replica_counts(
+        _STATUS_COUNTERS,
+        ("readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas"),
+        "status.readyReplicas",
+    ),
 )

@@ -8,7 +8,7 @@ Columns are in `workload_columns.py`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, cast
 
 from fairlead.core.problems import Problems
@@ -92,6 +92,28 @@ def check_unchanged(new: Json, old: Json, names: Iterable[str], path: str, probl
         value = new.get(name)
         if value != old.get(name):
             problems.invalid(f"{path}.{name}", value, "field is immutable")
+
+
+def keep_selector(new: Json, old: Json, problems: Problems) -> None:
+    """What may change in an update: all but the selector."""
+    check_unchanged(part(new, "spec"), part(old, "spec"), ("selector",), "spec", problems)
+
+
+def replica_counts(
+    counters: tuple[str, ...], within: tuple[str, ...], ready: str, *, collisions: bool = True
+) -> Callable[[Json, Json, Problems], None]:
+    """Validation of a status: no counter is negative, those `within` are at most all replicas, and what is available
+    at most what is ready, which messages call `ready`."""
+
+    def validate(new: Json, old: Json, problems: Problems) -> None:
+        status = part(new, "status")
+        check_counters(status, counters, "status", problems)
+        check_at_most(status, within, "replicas", "status.replicas", problems)
+        check_at_most(status, ("availableReplicas",), "readyReplicas", ready, problems)
+        if collisions:
+            check_collisions(new, old, problems)
+
+    return validate
 
 
 def amount(value: Any) -> int:

@@ -12,9 +12,6 @@ from typing import NamedTuple
 from fairlead.model.kind import Json
 
 NAME = "default"  # the only EvidencePolicy there is
-BUILT_IN_UID = (
-    "built-in"  # where the API has no such kind and the first rows hold: of no object, so without a status
-)
 
 # Acts
 REPORT = "Report"  # tell people, nothing else
@@ -85,6 +82,7 @@ ZONE_LIMITS = (
     ("stoppedShare", 1.0, 0.0, 1.0),
     ("silentNodesMin", 3, 1, 1_000_000),
 )
+REGION_LIMITS = tuple(each for each in ZONE_LIMITS if not each[0].endswith("PerMinute"))
 #: bound: objects | `afterSeconds` of a row | 422
 ACT_SECONDS_MAX = 30 * 86400.0
 #: bound: objects | rows of an EvidencePolicy | 422

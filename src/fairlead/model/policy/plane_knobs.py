@@ -156,9 +156,9 @@ SECTIONS: dict[str, Section] = {
     "events": Section(
         (
             Knob("perSecond", 100, 1, 1_000_000),
-            Knob("burst", 500.0, 1.0, 1e6),
+            Knob("burst", 100.0, 1.0, 1e6),
             Knob("restSeconds", 0.25, 0.001, 3600.0),
-            Knob("waitingMax", 1000, 0, 1_000_000),
+            Knob("waitingMax", 1500, 0, 1_000_000),
             Knob("inFlightMax", 4, 1, 10_000),
             Knob("objectBurst", 25, 1, 1_000_000),
             Knob("objectRefillSeconds", 300.0, 0.001, _MONTH),
@@ -175,6 +175,7 @@ SECTIONS: dict[str, Section] = {
             Knob("capacityShareMax", 0.34, 0.0, 1.0),
             Knob("workloadsMax", 20, 0, 1_000_000),
             Knob("priorityMax", 1_000_000, 0, 1_000_000_000),
+            Knob("trafficLoadMax", 2.0, 1.0, 1e6),
         ),
     ),
     "autoscaling": Section(

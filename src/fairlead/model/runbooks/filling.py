@@ -37,10 +37,6 @@ def check_names(tree: Any, known: Container[str], path: str, problems: Problems,
             check_names(value, known, f"{path}[{index}]", problems, depth + 1)
 
 
-def has_names(text: str) -> bool:
-    return _PLACE.search(text) is not None
-
-
 class UnfilledError(Exception):
     """A place whose value was never given: the step that would have asked for it was left out."""
 

@@ -5,7 +5,7 @@ does not exist is told by its path. The same is how a stale runbook is found. Ca
 advances runs, on the copy of the spec that a run has. Pure.
 
     expression of          sees
-    every condition        the objects of `read`, `params`, `run` and `now`
+    every condition        the objects of `read`, what `metrics` and `decisions` name, `params`, `run` and `now`
     a step, postconditions the same, and `answers` to the steps before
 
 Nothing here needs to be bounded while it runs: expressions are (`model/cel/program.py`).
@@ -24,6 +24,17 @@ from fairlead.model.cel.static import STRING, Fields, StaticType
 from fairlead.model.fields import FieldTables
 from fairlead.model.kind import Json, Kind
 from fairlead.model.runbooks.filling import RUN_FACTS, check_names
+from fairlead.model.runbooks.measures import (
+    DECISIONS,
+    MEASURES_MAX,
+    METRIC,
+    WITHIN_SECONDS,
+    WITHIN_SECONDS_MAX,
+    DecisionsRead,
+    MetricRead,
+    SeriesLabels,
+    check_metric,
+)
 from fairlead.model.runbooks.objects import check_object
 from fairlead.model.runbooks.sight import list_of, static_of, table_static_of
 from fairlead.model.runbooks.values import NAME, check_fields, scope_of
@@ -91,6 +102,8 @@ class RunbookStep(NamedTuple):
 class Procedure(NamedTuple):
     params: Sequence[Json]
     reads: tuple[Read, ...]
+    metrics: tuple[MetricRead, ...]
+    decisions: tuple[DecisionsRead, ...]
     preconditions: tuple[CheckedCondition, ...]
     steps: tuple[RunbookStep, ...]
     postconditions: tuple[CheckedCondition, ...]
@@ -98,21 +111,39 @@ class Procedure(NamedTuple):
     timeout_seconds: int
     settle_seconds: int
 
+    @property
+    def is_measuring(self) -> bool:
+        """Whether it sees more than objects."""
+        return bool(self.metrics or self.decisions)
+
     def step(self, name: str) -> RunbookStep | None:
         return next((each for each in self.steps if each.name == name), None)
 
 
 def compile_procedure(
-    spec: Json, catalog: Catalog, tables: FieldTables | None, problems: Problems, path: str = "spec"
+    spec: Json,
+    catalog: Catalog,
+    tables: FieldTables | None,
+    problems: Problems,
+    path: str = "spec",
+    series: SeriesLabels | None = None,
 ) -> Procedure:
-    """What is wrong is told, and left out. `tables`: None where fields were checked before."""
-    return _Compiling(spec, catalog, tables, problems, path).all()
+    """What is wrong is told, and left out. `tables`, `series`: None where fields, or metrics, were checked before."""
+    return _Compiling(spec, catalog, tables, problems, path, series).all()
 
 
 class _Compiling:
     def __init__(
-        self, spec: Json, catalog: Catalog, tables: FieldTables | None, problems: Problems, path: str
+        self,
+        spec: Json,
+        catalog: Catalog,
+        tables: FieldTables | None,
+        problems: Problems,
+        path: str,
+        series: SeriesLabels | None,
     ) -> None:
+        self._series = series
+        self._variables: set[str] = set(RESERVED)
         self._spec = spec
         self._catalog = catalog
         self._tables = tables
@@ -128,7 +159,7 @@ class _Compiling:
         if not self._spec.get("summary"):
             problems.required(f"{path}.summary", "what it is for, in a line")
         check_fields(self._params, f"{path}.params", problems, RESERVED)
-        reads = self._reads()
+        reads, metrics, decisions = self._reads(), self._metrics(), self._decisions()
         before = self._conditions("preconditions", required="how does one see that this runbook applies?")
         abort_when = self._conditions("abortWhen")
         steps = self._steps()
@@ -137,6 +168,8 @@ class _Compiling:
         return Procedure(
             self._params,
             reads,
+            metrics,
+            decisions,
             before,
             steps,
             after,
@@ -201,10 +234,10 @@ class _Compiling:
         return tuple(found)
 
     def _reads(self) -> tuple[Read, ...]:
-        found, seen = [], set(RESERVED)
+        found = []
         for index, each in enumerate(self._list("read", READS_MAX)):
             at, name = f"{self._path}.read[{index}]", str(each.get("name") or "")
-            self._check_name(name, f"{at}.name", seen)
+            self._check_name(name, f"{at}.name", self._variables)
             kind, labels = self._kind(each, f"{at}.kind"), each.get("matchLabels")
             one = str(each.get("objectName") or "")
             if bool(one) == (labels is not None):
@@ -224,6 +257,40 @@ class _Compiling:
             static = static_of(kind, self._tables)
             self._scope[name] = list_of(static) if labels is not None else static
             found.append(Read(name, kind, str(each.get("namespace") or ""), one, labels))
+        return tuple(found)
+
+    def _metrics(self) -> tuple[MetricRead, ...]:
+        found = []
+        for index, each in enumerate(self._list("metrics", MEASURES_MAX)):
+            at, name = f"{self._path}.metrics[{index}]", str(each.get("name") or "")
+            self._check_name(name, f"{at}.name", self._variables)
+            check_metric(each, at, self._series, self._problems)
+            check_names(each.get("labels"), self._names, f"{at}.labels", self._problems)
+            self._scope[name] = METRIC
+            found.append(MetricRead(name, str(each.get("metric") or ""), each.get("labels") or {}))
+        return tuple(found)
+
+    def _decisions(self) -> tuple[DecisionsRead, ...]:
+        found = []
+        for index, each in enumerate(self._list("decisions", MEASURES_MAX)):
+            at, name = f"{self._path}.decisions[{index}]", str(each.get("name") or "")
+            self._check_name(name, f"{at}.name", self._variables)
+            self._scope[name] = DECISIONS
+            kind, within = self._kind(each, f"{at}.kind"), each.get("withinSeconds")
+            if not each.get("objectName"):
+                self._problems.required(f"{at}.objectName", "the object that was decided about")
+            for part in ("namespace", "objectName", "controller"):
+                check_names(each.get(part), self._names, f"{at}.{part}", self._problems)
+            if within is not None and not 1 <= within <= WITHIN_SECONDS_MAX:
+                told = f"must be between 1 and {WITHIN_SECONDS_MAX}"
+                self._problems.invalid(f"{at}.withinSeconds", within, told)
+            if kind is None:
+                continue
+            space, one = str(each.get("namespace") or ""), str(each.get("objectName") or "")
+            if space and not kind.namespaced:
+                self._problems.invalid(f"{at}.namespace", space, f"{kind.plural} are in no namespace")
+            by = str(each.get("controller") or "")
+            found.append(DecisionsRead(name, kind, space, one, by, within or WITHIN_SECONDS))
         return tuple(found)
 
     # Steps

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from fairlead.model.key import Key
 from fairlead.model.kind import Json
 from fairlead.model.runbooks.filling import fill_text
+from fairlead.model.runbooks.measures import DecisionsRead, MetricRead
 from fairlead.model.runbooks.procedure import ALL, Procedure, Read
 from fairlead.model.runbooks.values import read_values
 
@@ -44,6 +46,18 @@ def where_of(read: Read, places: Mapping[str, Any]) -> tuple[str, str, dict[str,
         namespace = fill_text(read.namespace, places) or str(places["run.namespace"])
     labels = {key: fill_text(value, places) for key, value in (read.labels or {}).items()}
     return namespace, fill_text(read.object_name, places), labels
+
+
+def decided_about(read: DecisionsRead, places: Mapping[str, Any]) -> Key:
+    """The object whose decisions a variable tells of."""
+    namespace = ""
+    if read.kind.namespaced:
+        namespace = fill_text(read.namespace, places) or str(places["run.namespace"])
+    return Key(read.kind.resource, namespace, fill_text(read.object_name, places))
+
+
+def labels_of(read: MetricRead, places: Mapping[str, Any]) -> dict[str, str]:
+    return {name: fill_text(value, places) for name, value in read.labels.items()}
 
 
 def fields_asked(procedure: Procedure, step: str) -> Sequence[Json]:

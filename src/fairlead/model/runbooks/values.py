@@ -16,7 +16,6 @@ from fairlead.model.cel.static import BOOL, INT, STRING, Fields, StaticType
 from fairlead.model.kind import Json
 
 NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
-TYPES = ("string", "integer", "boolean", "duration")
 _INTEGER = re.compile(r"-?[0-9]{1,18}")
 _STATIC: Mapping[str, StaticType] = {"string": STRING, "integer": INT, "boolean": BOOL, "duration": STRING}
 #: bound: objects | parameters of a runbook, or fields of a question | 422

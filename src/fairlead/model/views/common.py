@@ -63,11 +63,6 @@ class Condition(View, frozen=True):
     owner: str = ""  # who has the next step (`model/reasons.py`)
 
 
-class LabelSelector(View, frozen=True):
-    match_labels: dict[str, str] = {}
-    match_expressions: tuple[Json, ...] = ()
-
-
 class Anything(View, frozen=True):
     """An object of any kind, metadata only."""
 

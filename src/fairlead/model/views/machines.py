@@ -136,7 +136,13 @@ class Pod(View, frozen=True):
     @property
     def live(self) -> bool:
         """Neither ended, nor on its way out, nor released."""
-        return not self.finished and not self.metadata.deletion_timestamp and not self.released
+        status = self.status
+        if status.phase in ("Succeeded", "Failed") or self.metadata.deletion_timestamp:
+            return False
+        for condition in status.conditions:
+            if condition.type == RELEASED:
+                return condition.status != "True"
+        return True
 
 
 class NodeSpec(View, frozen=True):

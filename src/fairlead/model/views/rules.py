@@ -203,11 +203,22 @@ class EvidenceZone(View, frozen=True):
     released: tuple[EvidenceRelease, ...] = ()
 
 
+class EvidenceRegion(View, frozen=True):
+    name: str
+    state: str
+    since: str = ""
+    reason: str = ""
+    message: str = ""
+    silent: int = 0
+    nodes: int = 0
+
+
 class EvidencePolicyStatus(View, frozen=True):
     observed_generation: int = 0
     state: str = ""
     silent: int = 0
     zones: tuple[EvidenceZone, ...] = ()
+    regions: tuple[EvidenceRegion, ...] = ()
 
 
 class EvidencePolicy(View, frozen=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fairlead.core.times import parse_time
 from fairlead.model.views.common import Condition, Json, Meta, Resource, View
 
 
@@ -48,6 +49,21 @@ class RunbookRunSpec(View, frozen=True):
     abort: Abort | None = None
 
 
+class RunReadings(View, frozen=True):
+    """What was measured for its expressions, and when. `values`: by variable."""
+
+    at: str = ""
+    values: Json = {}
+
+    @property
+    def taken(self) -> float:
+        """In seconds since the epoch; 0, which is long ago, if it does not say when."""
+        try:
+            return parse_time(self.at)
+        except ValueError:
+            return 0.0
+
+
 class RunbookRunStatus(View, frozen=True):
     observed_generation: int = 0
     phase: str = ""
@@ -58,6 +74,7 @@ class RunbookRunStatus(View, frozen=True):
     message: str = ""
     conditions: tuple[Condition, ...] = ()
     steps: tuple[StepRecord, ...] = ()
+    readings: RunReadings | None = None
 
 
 class RunbookRun(View, frozen=True):

@@ -20,6 +20,7 @@ from fairlead.model.custom.jsonpath import simple_path
 from fairlead.model.kind import Json, Kind
 from fairlead.model.kinds.configmap import KIND as CONFIG_MAP
 from fairlead.model.kinds.customresourcedefinition import KIND as DEFINITION
+from fairlead.model.kinds.workload import part
 from fairlead.model.selectors import LabelMatcher, from_object, parse_labels
 from fairlead.model.views import (
     DAEMONSETS,
@@ -104,7 +105,7 @@ def find_target(view: Reading, catalog: Catalog, reference: TargetReference, nam
 def status_of(found: View) -> Json:
     """What the object says of itself, under the names of the wire."""
     if isinstance(found, Stored):
-        return _part(codec.decode(found.data), "status")
+        return part(codec.decode(found.data), "status")
     if isinstance(found, Deployment | ReplicaSet | StatefulSet | DaemonSet):
         told: Json = msgspec.to_builtins(found.status)
         return told
@@ -144,15 +145,15 @@ def _custom(view: Reading, resource: Resource[Any], found: Stored) -> ScaleTarge
         _whole(_at(obj, paths["statusReplicasPath"])),
         selector,
         text if isinstance(text, str) else "",
-        _conditions(_part(obj, "status")),
+        _conditions(part(obj, "status")),
     )
 
 
 def _scale_paths(view: Reading, name: str, version: str) -> Mapping[str, str]:
     definition = view.get(DEFINITIONS, "", name)
-    spec = _part(codec.decode(definition.data), "spec") if definition is not None else {}
+    spec = part(codec.decode(definition.data), "spec") if definition is not None else {}
     versions = [each for each in spec.get("versions") or () if each.get("name") == version]
-    paths: Mapping[str, str] = _part(_part(versions[0], "subresources"), "scale") if versions else {}
+    paths: Mapping[str, str] = part(part(versions[0], "subresources"), "scale") if versions else {}
     return paths
 
 
@@ -162,11 +163,6 @@ def _conditions(status: Json) -> tuple[Condition, ...]:
         return tuple(msgspec.convert(status.get("conditions") or (), list[Condition]))
     except msgspec.ValidationError:
         return ()
-
-
-def _part(obj: Json, name: str) -> Json:
-    found = obj.get(name)
-    return found if isinstance(found, dict) else {}
 
 
 def _at(obj: Json, path: str) -> Any:

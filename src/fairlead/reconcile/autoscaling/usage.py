@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from fairlead.core.quantity import from_json
-from fairlead.core.times import parse_time, timestamp
+from fairlead.core.times import time_or_zero, timestamp
 from fairlead.decision.contract import Reading
 from fairlead.decision.effects import Change
 from fairlead.decision.ensure import ensure_fields
@@ -57,7 +57,7 @@ def wanting(view: Reading, controller: str, pods: Iterable[Pod], now: float) -> 
         if node is None or not _is_real(node) or len(asked) == NODES_ASKED_MAX:
             continue
         annotations = node.metadata.annotations
-        if _until(annotations.get(USAGE_WANTED_UNTIL)) > now + USAGE_WANTED_SECONDS / 4:
+        if time_or_zero(annotations.get(USAGE_WANTED_UNTIL)) > now + USAGE_WANTED_SECONDS / 4:
             continue
         until = {USAGE_WANTED_UNTIL: timestamp(now + USAGE_WANTED_SECONDS)}
         change = ensure_fields(
@@ -128,10 +128,3 @@ def _amounts(text: str | None) -> Mapping[str, int]:
         except ValueError:
             return {}
     return found
-
-
-def _until(text: str | None) -> float:
-    try:
-        return parse_time(text) if text else 0.0
-    except ValueError:
-        return 0.0

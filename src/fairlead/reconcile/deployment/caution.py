@@ -12,7 +12,7 @@ Called by `decider.py`; pure. Two rules, neither of them in Kubernetes:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import structs
 
@@ -53,15 +53,19 @@ def pause_of(view: Reading, deployment: Deployment, new: ReplicaSet | None, now:
     if now < since + allowed.after_seconds:
         return NO_PAUSE
     note = f" The rollout goes no further until it progresses or the Deployment is changed ({allowed.cited})."
-    return Pause(note, new is not None and _has_recovered(view, new, since))
+    return Pause(note, any(at >= since for at in _ready_times(view, new)))
 
 
-def _has_recovered(view: Reading, new: ReplicaSet, since: float) -> bool:
-    """A new pod has become ready since. That old ones come and go, which shows in the same counters, is no progress."""
-    return any(
-        pod.live and pod.ready_since and parse_time(pod.ready_since) >= since
-        for pod in view.owned(PODS, new.metadata.uid)
-    )
+def became_ready(view: Reading, new: ReplicaSet | None, since: float) -> bool:
+    """Whether a new pod did after this second, whatever its set has told."""
+    return any(at > since for at in _ready_times(view, new))
+
+
+def _ready_times(view: Reading, new: ReplicaSet | None) -> Iterator[float]:
+    """Since when new pods are ready. That old ones come and go, which shows in the same counters, is no progress."""
+    for pod in view.owned(PODS, new.metadata.uid) if new is not None else ():
+        if pod.live and pod.ready_since:
+            yield parse_time(pod.ready_since)
 
 
 def pause_due_at(view: Reading, deployment: Deployment, status: DeploymentStatus, now: float) -> float:

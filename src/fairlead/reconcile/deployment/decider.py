@@ -47,7 +47,7 @@ from fairlead.model.views import (
     ReplicaSet,
 )
 from fairlead.reconcile.children import claim
-from fairlead.reconcile.deployment.caution import is_late, late_notes, pause_due_at, pause_of
+from fairlead.reconcile.deployment.caution import became_ready, is_late, late_notes, pause_due_at, pause_of
 from fairlead.reconcile.deployment.history import split_sets
 from fairlead.reconcile.deployment.rollout import limits, without_surge
 from fairlead.reconcile.deployment.status import (
@@ -101,9 +101,10 @@ def _decide(view: Reading, key: Key, now: float) -> Decision:
         now,
         lambda: pause_of(view, found, new, now),
         _unknown(view, claimed.mine),
+        lambda since: became_ready(view, new, since),
     )
     status = structs.replace(status, conditions=with_held(status.conditions, held, now))
-    again_at = deadline(found, status) or pause_due_at(view, found, status, now)
+    again_at = deadline(found, new, status) or pause_due_at(view, found, status, now)
     if not found.metadata.deletion_timestamp:
         reason, effects, waits = next_step(scene, status)
         if waits:

@@ -134,13 +134,16 @@ def roll_step(
 
 def _shrunk(new: ReplicaSet, olds: Sequence[ReplicaSet], bounds: RolloutLimits, seen: Seen) -> Sizes:
     """Old pods that their set reports as not available go first, as nobody misses them: one that is available but
-    cannot be counted on now is not among these. Then as many as those allow that can be counted on."""
+    cannot be counted on now is not among these, nor those of a set that has not reported anything yet. Then as many as
+    those allow that can be counted on."""
     sets = (new, *olds)
     shrinking = [old for old in olds if _can_shrink(old)]
     not_yet = new.spec.replicas - available(seen(new))
     spare = sum(map(size, sets)) - bounds.minimum - not_yet
     sizes: Sizes = {}
     for old in shrinking:
+        if not old.status.observed_generation:
+            continue
         going = min(old.spec.replicas - available(old), spare)
         if going > 0:
             sizes[old.metadata.name] = old.spec.replicas - going

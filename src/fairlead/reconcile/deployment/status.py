@@ -47,8 +47,10 @@ def wanted_status(
     now: float,
     pause: Callable[[], Pause] = lambda: NO_PAUSE,
     unknown: int = 0,
+    became_ready: Callable[[float], bool] = lambda since: False,
 ) -> DeploymentStatus:
-    """`pause`: asked of a rollout that is late. `unknown`: pods of a silent node."""
+    """`pause`: asked of a rollout that is late. `unknown`: pods of a silent node. `became_ready`: whether a new pod did
+    after a time, also if its set has not told so yet."""
     sets = (*olds, new) if new is not None else tuple(olds)
     told = sum(found.spec.replicas for found in sets)
     available = sum(found.status.available_replicas for found in sets)
@@ -65,7 +67,7 @@ def wanted_status(
     )
     conditions = (
         _availability(deployment, counted, bounds, now),
-        _progressing(deployment, counted, new, now, pause),
+        _progressing(deployment, counted, new, now, pause, became_ready),
         _of_newest(sets, REPLICA_FAILURE),
         _of_newest(sets, WAITING_FOR),
     )
@@ -91,11 +93,12 @@ def is_complete(deployment: Deployment, counted: DeploymentStatus) -> bool:
     return counted.updated_replicas == counted.replicas == counted.available_replicas == wanted
 
 
-def deadline(deployment: Deployment, wanted: DeploymentStatus) -> float:
-    """When a rollout that makes no progress will be late; 0 if it cannot be."""
+def deadline(deployment: Deployment, new: ReplicaSet | None, wanted: DeploymentStatus) -> float:
+    """When a rollout that makes no progress will be late; 0 if it cannot be, as where its set is not there: that may
+    be refused for as long as anything."""
     current = next((each for each in wanted.conditions if each.type == PROGRESSING), None)
     seconds = deployment.spec.progress_deadline_seconds
-    if current is None or seconds >= _NO_DEADLINE or deployment.spec.paused:
+    if new is None or current is None or seconds >= _NO_DEADLINE or deployment.spec.paused:
         return 0.0
     if current.reason in (COMPLETE, LATE) or not current.last_update_time:
         return 0.0
@@ -118,6 +121,7 @@ def _progressing(
     new: ReplicaSet | None,
     now: float,
     pause: Callable[[], Pause],
+    became_ready: Callable[[float], bool],
 ) -> Condition | None:
     current = condition(deployment, PROGRESSING)
     if deployment.spec.progress_deadline_seconds >= _NO_DEADLINE:
@@ -149,6 +153,10 @@ def _progressing(
         text = f'ReplicaSet "{name}" is tried again: the Deployment was changed.'
         return _condition(deployment, PROGRESSING, "True", UPDATED, text, now)
     if reason != COMPLETE and _is_late(deployment, current, now):
+        if reason != LATE and became_ready(parse_time(current.last_update_time)):
+            # A report that is held up would come too late: the pod was ready before, and that is no recovery.
+            text = f'ReplicaSet "{name}" is progressing.'
+            return _condition(deployment, PROGRESSING, "True", UPDATED, text, now, touched=True)
         text = f'ReplicaSet "{name}" has timed out progressing.{pause().note}'
         return _condition(deployment, PROGRESSING, "False", LATE, text, now)
     return current
@@ -217,6 +225,10 @@ def create_failed(
     reason = "ReplicaSetCreateError"
     failed = _condition(deployment, PROGRESSING, "False", reason, refusal.message, now)
     failed = structs.replace(failed, owner=refused_owner(refusal, reason))
-    others = tuple(each for each in counted.conditions if each.type != PROGRESSING)
+    others = [each for each in counted.conditions if each.type not in (PROGRESSING, WAITING_FOR)]
+    # What it waits for itself, which no set tells, is known from its own status: since when it waits stays as it was.
+    waiting = condition(deployment, WAITING_FOR)
+    if waiting is not None:
+        others.append(waiting)
     conditions = (*add_waiting(others, refusal, deployment.metadata.name, now), failed)
     return structs.replace(counted, conditions=conditions)

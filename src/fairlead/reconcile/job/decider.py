@@ -6,7 +6,7 @@ One turn does the first of these that is needed, and the change it makes brings 
     release pods that were counted          (remove their finalizer)
     delete pods that were given up
     the Job is over: delete what still runs
-    too many: give up the surplus           (remove their finalizer)
+    too many: give up the surplus           (remove their finalizer, with a mark)
     too few: create the missing, unless a failure was too recent
 
 Pods are created only while the Job, its status included, is as it was decided on: a request that arrives late, after
@@ -108,9 +108,9 @@ def _refused(view: Reading, key: Key, refusal: Refusal, now: float) -> Decision:
     return Decision(effects=(report,) if report is not None else (), events=notes)
 
 
-def _release(job: Job, pods: Iterable[Pod]) -> tuple[Effect, ...]:
+def _release(job: Job, pods: Iterable[Pod], given_up: bool = False) -> tuple[Effect, ...]:
     premises = (premise_of(JOBS, job.metadata),)
-    effects = (release_pod(_NAME, job.metadata, pod, premises) for pod in pods)
+    effects = (release_pod(_NAME, job.metadata, pod, premises, given_up) for pod in pods)
     return tuple(islice((effect for effect in effects if effect is not None), EFFECTS_MAX))
 
 
@@ -162,7 +162,7 @@ def _staffed(
     deadline = deadline_of(job)
     surplus = choose_excess(job, crew.active, account.completed | account.hopeless, wanted)
     if surplus:
-        return Decision(Waiting("TooManyPods"), _release(job, surplus), deadline)
+        return Decision(Waiting("TooManyPods"), _release(job, surplus, given_up=True), deadline)
     replaced_late = job.spec.pod_replacement_policy == "Failed"
     busy = crew.active + (crew.terminating if replaced_late else ())
     missing = min(wanted - len(busy), EFFECTS_MAX)

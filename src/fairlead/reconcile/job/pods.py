@@ -3,7 +3,8 @@
 Called by `decider.py` and `status.py`; pure. A pod is tracked while it carries the finalizer
 `batch.kubernetes.io/job-tracking`: it cannot vanish before the Job's status has counted it. A pod the controller
 takes away itself (suspension, fewer wanted) loses the finalizer first and is deleted in a later turn, so it counts
-as nothing; a live pod without the finalizer is therefore always one that was given up.
+as nothing; a live pod without the finalizer is therefore always one that was given up. It bears a mark from then on:
+if it ends well before it is deleted, it looks like one whose finalizer somebody took away (`ledger/repair.py`).
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from fairlead.core import ids
 from fairlead.core.times import parse_time
 from fairlead.decision.effects import Change
 from fairlead.decision.ensure import ensure_fields
-from fairlead.model.marks import REPLACES
+from fairlead.model.marks import GIVEN_UP, REPLACES
 from fairlead.model.premise import Premises
 from fairlead.model.views import JOBS, PODS, Job, Json, Meta, Pod
 from fairlead.reconcile.children import from_template
@@ -140,11 +141,17 @@ def finished_at(pod: Pod) -> float:
     return parse_time(pod.metadata.creation_timestamp)
 
 
-def release_pod(controller: str, owner: Meta, pod: Pod, premises: Premises = ()) -> Change | None:
-    """Remove the finalizer: the pod may vanish from now on, and if it is at work it is given up."""
+def release_pod(
+    controller: str, owner: Meta, pod: Pod, premises: Premises = (), given_up: bool = False
+) -> Change | None:
+    """Remove the finalizer: the pod may vanish from now on, and if it is given up it is marked so."""
     now = list(pod.metadata.finalizers)
     then = [name for name in now if name != TRACKING] or None
-    current, wanted = {"metadata": {"finalizers": now or None}}, {"metadata": {"finalizers": then}}
+    current: Json = {"metadata": {"finalizers": now or None}}
+    wanted: Json = {"metadata": {"finalizers": then}}
+    if given_up:
+        current["metadata"]["annotations"] = {GIVEN_UP: pod.metadata.annotations.get(GIVEN_UP)}
+        wanted["metadata"]["annotations"] = {GIVEN_UP: "true"}
     return ensure_fields(controller, owner, PODS, pod, "release", current, wanted, premises)
 
 

@@ -1,4 +1,4 @@
-"""The EvidencePolicy controller: the state of each zone's brake, and whose pods may be released next.
+"""The EvidencePolicy controller: the state of the brake of each zone and region, and whose pods may be released next.
 
 One key, the policy itself. Its status says per zone how many nodes are silent, whether the zone is Normal, Slowed or
 Stopped, since when and why, and which nodes were granted the release of their pods. A grant is written before anything
@@ -10,7 +10,7 @@ it is for as long as it takes to mark a node, because a zone that returns does s
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from fairlead.core.times import microtime, parse_time, timestamp
@@ -28,6 +28,7 @@ from fairlead.ledger.evidence import (
     added_at,
     ended_at,
     is_unheard,
+    region_of,
     release_due_at,
     renewal_of,
     taint_of,
@@ -44,6 +45,7 @@ from fairlead.model.views import (
     PODS,
     EvidencePolicy,
     EvidencePolicyStatus,
+    EvidenceRegion,
     EvidenceRelease,
     EvidenceZone,
     Node,
@@ -80,25 +82,27 @@ def evidence_policy_decider() -> Decider:
 
 def _decide(view: Reading, key: Key, now: float) -> Decision:
     policy = view.get(EVIDENCE_POLICIES, "", rows.NAME)
-    if policy is None or policy.metadata.deletion_timestamp:
+    if policy is None:
         return NOTHING
     evidence, limits = Evidence(policy), brake.limits_of(policy.spec)
     watched = _watched(view, evidence)
     by_zone: dict[str, list[_Watched]] = {}
     for each in watched:
         by_zone.setdefault(zone_of(each.node), []).append(each)
+    regions = tuple(_regions(policy, watched, now))
     known = {zone.name: zone for zone in policy.status.zones}
     all_silent = bool(watched) and all(each.silent for each in watched)
     zones, due = [], []
     for name in sorted(by_zone.keys() | known.keys()):
-        turn = _Turn(view, evidence, limits, known.get(name), by_zone.get(name, []), now)
+        there = by_zone.get(name, [])
+        turn = _Turn(view, evidence, limits, known.get(name), there, _regions_of(there, regions), now)
         zone = turn.zone(name, all_silent=all_silent)
         if zone is not None:
             zones.append(zone)
             due.append(turn.due_at)
     worst = max((zone.state for zone in zones), key=brake.STATES.index, default=brake.NORMAL)
     silent = sum(each.silent for each in watched)
-    wanted = EvidencePolicyStatus(policy.metadata.generation, worst, silent, tuple(zones))
+    wanted = EvidencePolicyStatus(policy.metadata.generation, worst, silent, tuple(zones), regions)
     effect = ensure_status(NAME, EVIDENCE_POLICIES, policy, wanted, ("state",))
     at = min(due, default=NEVER)
     verdict = SETTLED if worst == brake.NORMAL else Waiting("Braked", f"{silent} nodes are silent")
@@ -109,7 +113,8 @@ def _decide(view: Reading, key: Key, now: float) -> Decision:
 def _standing(node: Node | None) -> object:
     if node is None:
         return None
-    return node.metadata.uid, zone_of(node), node.spec.taints, node.metadata.annotations.get(SILENT_SINCE)
+    since = node.metadata.annotations.get(SILENT_SINCE)
+    return node.metadata.uid, zone_of(node), region_of(node), node.spec.taints, since
 
 
 def _watched(view: Reading, evidence: Evidence) -> list[_Watched]:
@@ -126,6 +131,27 @@ def _watched(view: Reading, evidence: Evidence) -> list[_Watched]:
     return found
 
 
+def _regions(policy: EvidencePolicy, watched: Iterable[_Watched], now: float) -> Iterator[EvidenceRegion]:
+    """In the order of names."""
+    limits = brake.region_limits_of(policy.spec)
+    known = {each.name: each for each in policy.status.regions}
+    there: dict[str, list[bool]] = {}
+    for each in watched:
+        name = region_of(each.node)
+        if name:
+            there.setdefault(name, []).append(each.silent)
+    for name, silent in sorted(there.items()):
+        found, before = brake.region_brake_of(limits, sum(silent), len(silent)), known.get(name)
+        since = before.since if before is not None and before.state == found.state else timestamp(now)
+        yield EvidenceRegion(name, found.state, since, found.reason, found.message, sum(silent), len(silent))
+
+
+def _regions_of(watched: Iterable[_Watched], regions: Iterable[EvidenceRegion]) -> list[EvidenceRegion]:
+    """Those of a zone's nodes; by rights one."""
+    names = {region_of(each.node) for each in watched}
+    return [each for each in regions if each.name in names]
+
+
 class _Turn:
     """One zone at one instant."""
 
@@ -136,9 +162,10 @@ class _Turn:
         limits: brake.BrakeLimits,
         known: EvidenceZone | None,
         watched: list[_Watched],
+        regions: list[EvidenceRegion],
         now: float,
     ) -> None:
-        self._view, self._evidence, self._limits = view, evidence, limits
+        self._view, self._evidence, self._limits, self._regions = view, evidence, limits, regions
         self._known, self._watched, self._now = known, watched, now
         self.due_at = NEVER
 
@@ -146,6 +173,8 @@ class _Turn:
         """As its status should be; None if there is nothing to say of it any more."""
         silent = sum(each.silent for each in self._watched)
         found = brake.brake_of(self._limits, silent, len(self._watched), all_silent=all_silent)
+        for each in self._regions:
+            found = found.within(each.name, brake.Brake(each.state, each.reason, each.message))
         released = self._remembered()
         candidates = self._candidates(released)
         if self._under_way(released):

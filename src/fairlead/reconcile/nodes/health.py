@@ -91,7 +91,7 @@ def _decide(view: Reading, key: Key, now: float) -> Decision:
         if judged.state is not None and sighting is not None:
             waits.append(evidence.next_state_in(judged.silent_seconds))
         wish = NodeMarks(policy, evidence, node, lease, judged, now)
-        effect = wish.effect() if policy is not None else wish.dated()
+        effect = wish.effect()
         waits += wish.waits
         if effect is not None and len(effects) < EFFECTS_MAX:
             notes += wish.notes(len(effects))

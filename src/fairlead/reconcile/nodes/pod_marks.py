@@ -24,7 +24,10 @@ def released_condition(pod: Pod) -> Condition | None:
 
 
 def condition_of(pod: Pod, kind: str) -> Condition | None:
-    return next((each for each in pod.status.conditions if each.type == kind), None)
+    for each in pod.status.conditions:
+        if each.type == kind:
+            return each
+    return None
 
 
 def is_lost(pod: Pod) -> bool:

@@ -39,8 +39,9 @@ class Overdue(NamedTuple):
 
 def is_out_of_reach(view: Reading, pod: Pod) -> bool:
     """For Deciders that read Nodes and Leases, the latter dated."""
-    if any(each.type == RELEASED for each in pod.status.conditions):
-        return True
+    for each in pod.status.conditions:
+        if each.type == RELEASED:
+            return True
     name = pod.spec.node_name
     node = view.get(NODES, "", name) if name else None
     return node is not None and (is_closed(node) or has_missed(view, name))

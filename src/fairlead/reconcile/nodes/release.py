@@ -6,8 +6,8 @@ condition `fairlead.dev/Released`, False until the release is committed:
     NodeUnknown            grace: until when, by the pod's tolerationSeconds
     AwaitingTurn, Braked   the zone's limit (`reconcile/nodes/evidence_policy.py` grants one node after the other)
     AwaitingFence          at most one: until its supervisor, which accepted a deadline, has surely ended it
-    AwaitingConfirmation   at most one, and no supervisor accepted a deadline: a human must confirm;
-                           also where the policy is built in, and no object (`runtime/remote/plane.py`)
+    AwaitingConfirmation   at most one, and no supervisor accepted a deadline: a human must confirm; also where there
+                           is no EvidencePolicy that could count releases, and where no row is about Nodes that are gone
     RepairPaused           a SchedulerOverride pauses repair of the pod's workload or its place
     NodeGone               the Node object is gone: a little time for a mistake to be noticed
 
@@ -198,8 +198,6 @@ class _Case:
         return _Step(REPAIR_PAUSED, f"{hold.told} pauses repair: {step.message}", at=hold.until)
 
     def _allowed_step(self, pod: Pod) -> _Step:
-        if self._policy is None or self._policy.metadata.deletion_timestamp:
-            return _Step("")
         if self._node is None:
             return self._gone(pod)
         if not self._node.ready and confirmed_by_human(self._node, pod):
@@ -215,7 +213,11 @@ class _Case:
     def _gone(self, pod: Pod) -> _Step:
         allowed = self._evidence.allows(rows.NODE_GONE, _act(pod))
         if allowed is None:
-            return _Step("")
+            told = (
+                f"node {self._name} is gone, and no row of EvidencePolicy/{rows.NAME} lets that release a pod: make"
+                f" sure, then kubectl delete pod {pod.metadata.name} -n {pod.metadata.namespace} --force"
+            )
+            return _Step(CONFIRMATION, told)
         known = released_condition(pod)
         begun = known is not None and known.reason == GONE and known.last_transition_time
         since = parse_time(known.last_transition_time) if known is not None and begun else self._now
@@ -270,11 +272,10 @@ class _Case:
         return _Step(FENCE, f"{told} ({allowed.cited})", at=sure_at)
 
     def _braked(self, node: Node, lease: Lease, silent: str) -> _Step | None:
-        assert self._policy is not None
-        if self._policy.metadata.uid == rows.BUILT_IN_UID:
+        if self._policy is None:
             told = (
-                f"{silent}; the API here has no EvidencePolicy whose status could count releases: make sure, then "
-                f"kubectl taint node {self._name} {OUT_OF_SERVICE}=confirmed:{NO_EXECUTE}"
+                f"{silent}; there is no EvidencePolicy {rows.NAME} whose status could count releases: create it, or"
+                f" make sure, then kubectl taint node {self._name} {OUT_OF_SERVICE}=confirmed:{NO_EXECUTE}"
             )
             return _Step(CONFIRMATION, told)
         zone = next((each for each in self._policy.status.zones if each.name == zone_of(node)), None)
@@ -310,7 +311,10 @@ def node_key(name: str) -> Key:
 
 
 def _is_marked(pod: Pod) -> bool:
-    return any(each.type == RELEASED or each.reason == LOST for each in pod.status.conditions)
+    for each in pod.status.conditions:  # noqa: SIM110 asked of every pod
+        if each.type == RELEASED or each.reason == LOST:
+            return True
+    return False
 
 
 def _act(pod: Pod) -> str:

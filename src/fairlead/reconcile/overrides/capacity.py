@@ -38,6 +38,7 @@ from fairlead.model.views import (
     Reservation,
     SchedulerOverride,
 )
+from fairlead.reconcile.overrides.heeding import key_of_reservation
 
 NAME = "override-capacity"
 _INTENT_MAX = 50  # a label, with a number behind it
@@ -50,7 +51,7 @@ def capacity_decider() -> Decider:
         wakes=(
             Wake(OVERRIDES, itself),
             Wake(PODS, _of_pod, among=OVERRIDES),
-            Wake(RESERVATIONS, _of_reservation),
+            Wake(RESERVATIONS, key_of_reservation),
             Wake(SCHEDULING_POLICIES, each_of(OVERRIDES, _allows)),
             Wake(PLANE_SETTINGS, each_of(OVERRIDES, _allows)),
         ),
@@ -73,11 +74,6 @@ def _of_pod(event: WatchEvent[Pod]) -> Iterable[Key]:
         for each in event.view.list(OVERRIDES)
         if _allows(each) and ledger.covers(each, pod.metadata.namespace, names)
     ]
-
-
-def _of_reservation(event: WatchEvent[Reservation]) -> Iterable[Key]:
-    found = ledger.made_for(event.newest.metadata)
-    return (found,) if found is not None else ()
 
 
 def _unsettled(view: Reading) -> Iterable[Key]:

@@ -32,7 +32,7 @@ from fairlead.decision.contract import (
     Verdict,
     Waiting,
 )
-from fairlead.decision.decider import Decider, Wake, WatchEvent
+from fairlead.decision.decider import Decider, Wake
 from fairlead.decision.ensure import ensure_gone, ensure_status
 from fairlead.decision.notes import NORMAL, WARNING, regarding_of
 from fairlead.decision.predicates import ENDED, GONE, NEW
@@ -49,11 +49,11 @@ from fairlead.model.views import (
     PODS,
     RESERVATIONS,
     Condition,
-    Reservation,
     Resource,
     SchedulerOverride,
 )
 from fairlead.reconcile.overrides import proxies
+from fairlead.reconcile.overrides.heeding import key_of_reservation
 from fairlead.reconcile.overrides.raising import raised_pods, raising
 from fairlead.reconcile.overrides.residue import made_for, residue_of
 from fairlead.reconcile.overrides.telling import affected_by, undo_plan
@@ -65,13 +65,13 @@ ENDED_KEPT_SECONDS = 86400.0
 _WARN_SECONDS, _WARN_SHARE = 300.0, 0.1
 
 
-def override_decider(runs: Iterable[str]) -> Decider:
-    """`runs`: the controllers of this plane, by name."""
-    keeper = _Keeper(frozenset((*runs, NAME)))
+def override_decider(runs: Iterable[str], fence: str = PLANE_FENCE) -> Decider:
+    """`runs`: the controllers of this plane, by name; `fence`: the Lease that changes with its leader."""
+    keeper = _Keeper(frozenset((*runs, NAME)), fence)
     reads: tuple[Resource[Any], ...] = (OVERRIDES, LEASES, PODS, RESERVATIONS)
     wakes: tuple[Wake[Any], ...] = (
         Wake(OVERRIDES, itself),
-        Wake(RESERVATIONS, _of_reservation),
+        Wake(RESERVATIONS, key_of_reservation),
         Wake(PODS, each_of(OVERRIDES, _has_residue), when=ENDED | GONE, among=OVERRIDES),
         Wake(PODS, raising, among=OVERRIDES),
     )
@@ -86,18 +86,13 @@ def override_decider(runs: Iterable[str]) -> Decider:
     return Decider(name=NAME, reads=reads, wakes=wakes, decide=keeper.decide)
 
 
-def _of_reservation(event: WatchEvent[Reservation]) -> Iterable[Key]:
-    made_for = ledger.made_for(event.newest.metadata)
-    return (made_for,) if made_for is not None else ()
-
-
 def _has_residue(override: SchedulerOverride) -> bool:
     return bool(override.status.residue)
 
 
 class _Keeper:
-    def __init__(self, runs: frozenset[str]) -> None:
-        self.runs = runs
+    def __init__(self, runs: frozenset[str], fence: str) -> None:
+        self.runs, self._fence = runs, fence
 
     def decide(self, view: Reading, key: Key, now: float) -> Decision:
         found = view.get(OVERRIDES, key.namespace, key.name)
@@ -144,7 +139,7 @@ class _Keeper:
                 found, affected, "AwaitingApproval", found.spec.approval, found.spec.approval, now
             )
             return
-        fence = view.get(LEASES, PLANE_NAMESPACE, PLANE_FENCE)
+        fence = view.get(LEASES, PLANE_NAMESPACE, self._fence)
         holder = (fence.spec.holder_identity if fence is not None else "") or "the plane"
         first_turns, missing = view.first_turns(found.metadata.uid), []
         for name in affected:

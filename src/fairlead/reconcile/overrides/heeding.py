@@ -2,15 +2,17 @@
 
 A held workload is looked at with another spec: `pauseRollout` is Kubernetes' own pause of a Deployment, a partition
 that covers all of a StatefulSet, a strategy OnDelete of a DaemonSet; `pauseExpansion` is the size that the override
-noted, where the spec asks for more. So nothing that a controller does anyway stops, such as replacing a lost pod. Which
-holds there are is told in the workload's condition HELD, and taken back when the last has ended: `heeding` makes a
-controller come back at every end.
+noted, where the spec asks for more. So nothing that a controller does anyway stops, such as replacing a lost pod. And
+nothing is taken away: a workload that grew before this plane heard of the override keeps what it has. Of one that was
+made since, nothing is noted: it keeps what it has, as where it was made anew and adopted the pods of its namesake, and
+gets no more. Which holds there are is told in the workload's condition HELD, and taken back when
+the last has ended: `heeding` makes a controller come back at every end.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from msgspec import structs
@@ -24,15 +26,20 @@ from fairlead.model.key import Key
 from fairlead.model.reasons import DESIRED, HELD, HELD_BY_OVERRIDE, owner_of
 from fairlead.model.views import (
     OVERRIDES,
+    PODS,
+    REPLICASETS,
     Condition,
     DaemonSet,
     Deployment,
     Meta,
     ReplicaSet,
+    Reservation,
     Resource,
     SchedulerOverride,
     StatefulSet,
 )
+from fairlead.reconcile.deployment.rollout import DESIRED as ROLLOUT_SIZE
+from fairlead.reconcile.statefulset_pods import ordinal_of
 
 W = TypeVar("W", Deployment, StatefulSet, ReplicaSet)
 
@@ -78,7 +85,7 @@ def _covered(resource: Resource[Any], sort: str) -> KeysOf[SchedulerOverride]:
 
 def held_deployment(view: Reading, found: Deployment, now: float) -> tuple[Deployment, str]:
     """As it is to be, and what holds it; "": nothing does."""
-    found, size = _sized(view, found, "deployment", now)
+    found, size = _sized(view, found, "deployment", now, _told_to_sets)
     hold = _holding(view, ledger.rollout, found.metadata, "deployment", now)
     if hold is None:
         return found, size
@@ -88,7 +95,7 @@ def held_deployment(view: Reading, found: Deployment, now: float) -> tuple[Deplo
 
 
 def held_statefulset(view: Reading, found: StatefulSet, now: float) -> tuple[StatefulSet, str]:
-    found, size = _sized(view, found, "statefulset", now)
+    found, size = _sized(view, found, "statefulset", now, _up_to_the_last)
     hold = _holding(view, ledger.rollout, found.metadata, "statefulset", now)
     if hold is None:
         return found, size
@@ -108,7 +115,9 @@ def held_daemonset(view: Reading, found: DaemonSet, now: float) -> tuple[DaemonS
 
 def held_replicaset(view: Reading, found: ReplicaSet, now: float) -> ReplicaSet:
     """One of a Deployment has the size that the Deployment gives it."""
-    return found if found.metadata.controller is not None else _sized(view, found, "replicaset", now)[0]
+    if found.metadata.controller is not None:
+        return found
+    return _sized(view, found, "replicaset", now, _live)[0]
 
 
 def with_held(conditions: Iterable[Condition], held: str, now: float) -> tuple[Condition, ...]:
@@ -122,18 +131,40 @@ def with_held(conditions: Iterable[Condition], held: str, now: float) -> tuple[C
     return (*others, Condition(HELD, "True", HELD_BY_OVERRIDE, held, since, owner=owner))
 
 
-def _sized(view: Reading, found: W, sort: str, now: float) -> tuple[W, str]:
+def _sized(
+    view: Reading, found: W, sort: str, now: float, having: Callable[[Reading, W], int]
+) -> tuple[W, str]:
     overrides = view.list(OVERRIDES)
     if not overrides:
         return found, ""
-    meta = found.metadata
-    noted = ledger.held_size(overrides, meta.namespace, meta.uid, ledger.names_of(meta, sort), now)
+    meta, names = found.metadata, ledger.names_of(found.metadata, sort)
+    noted = ledger.held_size(overrides, meta.namespace, meta.uid, names, now, having(view, found))
     if noted is None or noted[0] >= found.spec.replicas:
         return found, ""
     size, hold = noted
     told = f"{hold.told} keeps it at {size} of {found.spec.replicas} replicas"
     spec: Any = structs.replace(found.spec, replicas=size)
     return structs.replace(found, spec=spec), told
+
+
+def _told_to_sets(view: Reading, found: Deployment) -> int:
+    """Its sets have more than that while a rollout surges."""
+    sets = [each for each in view.owned(REPLICASETS, found.metadata.uid) if each.spec.replicas]
+    told = [each.metadata.annotations.get(ROLLOUT_SIZE, "") for each in sets]
+    sizes = [int(each) for each in told if each.isascii() and each.isdigit() and len(each) < 10]
+    total = sum(each.spec.replicas for each in sets)
+    return min(total, max(sizes)) if sizes else total
+
+
+def _up_to_the_last(view: Reading, found: StatefulSet) -> int:
+    """Its pods are numbered, and a size leaves none out."""
+    start = int(found.spec.ordinals.get("start") or 0)
+    live = (pod for pod in view.owned(PODS, found.metadata.uid) if pod.live)
+    return max((ordinal_of(found, pod.metadata.name) + 1 - start for pod in live), default=0)
+
+
+def _live(view: Reading, found: ReplicaSet) -> int:
+    return sum(pod.live for pod in view.owned(PODS, found.metadata.uid))
 
 
 def _holding(view: Reading, change: ledger.Change, meta: Meta, sort: str, now: float) -> ledger.Hold | None:
@@ -145,3 +176,9 @@ def _holding(view: Reading, change: ledger.Change, meta: Meta, sort: str, now: f
 
 def _joined(*told: str) -> str:
     return "; ".join(each for each in told if each)
+
+
+def key_of_reservation(event: WatchEvent[Reservation]) -> Iterable[Key]:
+    """The override that it was made for."""
+    found = ledger.made_for(event.newest.metadata)
+    return (found,) if found is not None else ()

@@ -1,4 +1,5 @@
-"""What the status of an override says while no plane leads that runs its controllers: who has not taken note of it.
+"""What the status of an override says while no plane leads that runs its controllers, or that one has not heard of it:
+who has not taken note of it.
 
 No controller writes its status then, so the server does (`runtime/server/unled.py`). That nobody leads is judged by how
 long the leader's Lease has not changed, by the clock of the server alone. Who comes to lead writes the status anew.
@@ -17,12 +18,17 @@ from fairlead.decision.ensure import ensure_status
 from fairlead.ledger import override as ledger
 from fairlead.model.kinds.scheduleroverride import OBSERVED
 from fairlead.model.views import OVERRIDES, Condition, SchedulerOverride
+from fairlead.model.views.rules import SchedulerOverrideStatus
 from fairlead.reconcile.overrides.telling import affected_by
 
-NO_LEADER = "NoLeader"
+NO_LEADER, NOT_HEARD, ENDED = "NoLeader", "NotHeard", "Ended"
 _NAME = "unled"
 #: bound: plane | nobody leads if the leader's Lease has not changed for this many times its length | overrides say so
 UNLED_LEASES = 2.0
+
+
+#: bound: plane | an override that the leading plane has not heard of for so long says so, as if its watch is held | -
+UNHEARD_SECONDS = 3.0
 
 
 class LeaderWatch:
@@ -41,30 +47,55 @@ class LeaderWatch:
 def unled(
     overrides: Iterable[SchedulerOverride], silent_seconds: float, lease_seconds: float, now: float
 ) -> Iterator[ChangeStatus]:
-    """What to write of those that hold: of all where nobody leads, else of those that no leader has looked at."""
+    """What to write of those that hold: of all where nobody leads, else of those that no leader has looked at. While
+    the Lease moves somebody leads, for however long that plane has not heard of one, as where its watch is held. Where
+    nobody leads, one that has ended is told as ended."""
     patience = UNLED_LEASES * lease_seconds
-    for override in ledger.active(overrides, now):
+    for override in overrides:
         status = override.status
-        is_known = any(each.type == OBSERVED for each in status.conditions)
-        is_new = now - parse_time(override.metadata.creation_timestamp) < patience
-        if silent_seconds < patience and (is_known or is_new):
+        if now >= ledger.end_of(override):
+            if silent_seconds >= patience and status.active:
+                yield from _end(override, now)
             continue
-        told = "no plane leads" if silent_seconds >= patience else "no plane leads that runs it"
-        wanted = structs.replace(status, conditions=tuple(_conditions(override, told, now)))
-        effect = ensure_status(_NAME, OVERRIDES, override, wanted, ("active",))
-        if effect is not None:
-            yield effect
+        if not ledger.is_active(override, now):
+            continue
+        is_known = any(each.type == OBSERVED and each.reason != NOT_HEARD for each in status.conditions)
+        age = now - parse_time(override.metadata.creation_timestamp)
+        if silent_seconds < patience and (is_known or age < UNHEARD_SECONDS):
+            continue
+        told, reason = "no plane leads", NO_LEADER
+        if silent_seconds < patience:
+            told, reason = "the leading plane has not heard of it, or does not run it", NOT_HEARD
+        whole = f"{told}: not observed by {', '.join(affected_by(override))}"
+        conditions = tuple(_conditions(override, told, whole, reason, now))
+        yield from _write(override, structs.replace(status, conditions=conditions))
 
 
-def _conditions(override: SchedulerOverride, why: str, now: float) -> Iterator[Condition]:
-    affected = affected_by(override)
-    told = {f"{ledger.OBSERVED_BY}{name}": why for name in affected}
-    told[OBSERVED] = f"{why}: not observed by {', '.join(affected)}"
+def _end(override: SchedulerOverride, now: float) -> Iterator[ChangeStatus]:
+    """What it left is looked for by the plane that leads next."""
+    whole = f"it ended at {override.spec.expires_at}; no plane leads that would look for what it left"
+    conditions = tuple(_conditions(override, "it has ended", whole, ENDED, now))
+    yield from _write(
+        override, structs.replace(override.status, active=False, raised=(), conditions=conditions)
+    )
+
+
+def _write(override: SchedulerOverride, wanted: SchedulerOverrideStatus) -> Iterator[ChangeStatus]:
+    effect = ensure_status(_NAME, OVERRIDES, override, wanted, ("active",))
+    if effect is not None:
+        yield effect
+
+
+def _conditions(
+    override: SchedulerOverride, each_told: str, whole: str, reason: str, now: float
+) -> Iterator[Condition]:
+    told = {f"{ledger.OBSERVED_BY}{name}": each_told for name in affected_by(override)}
+    told[OBSERVED] = whole
     yield from (each for each in override.status.conditions if each.type not in told)
     for type_, message in told.items():
         known = next((each for each in override.status.conditions if each.type == type_), None)
-        if known is not None and (known.status, known.reason) == ("False", NO_LEADER):
+        if known is not None and (known.status, known.reason) == ("False", reason):
             yield known
             continue
         generation = override.metadata.generation
-        yield Condition(type_, "False", NO_LEADER, message, timestamp(now), observed_generation=generation)
+        yield Condition(type_, "False", reason, message, timestamp(now), observed_generation=generation)

@@ -26,7 +26,7 @@ from fairlead.decision.wakes import itself
 from fairlead.model.catalog import CATALOG, Catalog
 from fairlead.model.key import Key
 from fairlead.model.kinds.runbook import ABORTED, ABORTING, ENDED, FAILED, FINALIZER, SETTLING, SUCCEEDED
-from fairlead.model.runbooks.procedure import compile_procedure
+from fairlead.model.runbooks.procedure import STEP_SECONDS, compile_procedure
 from fairlead.model.served import Served
 from fairlead.model.views import Resource, View
 from fairlead.model.views.runbooks import RUNBOOK_RUNS, RunbookRun
@@ -58,6 +58,7 @@ def runbook_decider(catalog: Catalog = CATALOG) -> Decider:
         decide=runs.decide,
         refused=runs.refused,
         unsettled=runs.unsettled,
+        dated=(RUNBOOK_RUNS,),
         kinds=catalog if isinstance(catalog, Served) else None,
         remade=lambda: runbook_decider(catalog),
     )
@@ -104,7 +105,10 @@ class _Runs:
 
     def _scene(self, view: Reading, run: RunbookRun, now: float) -> Scene:
         procedure = compile_procedure(run.spec.procedure, self._catalog, None, Problems(), "spec.procedure")
-        return Scene(view, run, procedure, self._resources, now)
+        seen = None
+        if procedure.is_measuring:
+            seen = view.sighting(RUNBOOK_RUNS, run.metadata.namespace, run.metadata.name)
+        return Scene(view, run, procedure, self._resources, now, None if seen is None else seen.at)
 
 
 def _advance(scene: Scene) -> Decision:
@@ -117,6 +121,8 @@ def _advance(scene: Scene) -> Decision:
         return begin_abort(scene, "Deleted", "the run was deleted before it ended")
     if run.spec.abort is not None:
         return begin_abort(scene, "AbortedByPerson", f"{run.spec.abort.reason} ({run.spec.abort.by})")
+    if scene.awaits_readings:
+        return _await_readings(scene)
     if not status.started_at:
         return _start(scene) if FINALIZER in run.metadata.finalizers else _hold(run, now)
     broken = scene.met(scene.procedure.abort_when)
@@ -149,6 +155,27 @@ def _hold(run: RunbookRun, now: float) -> Decision:
     return Decision(Waiting("Beginning", "it is about to begin"), (held,) if held is not None else (), now)
 
 
+def _await_readings(scene: Scene) -> Decision:
+    """Nothing is judged by numbers that nobody took; who takes them writes into the run, which wakes it."""
+    run, now = scene.run, scene.now
+    if run.status.phase == SETTLING:
+        deadline = _settled_by(scene)
+        if now >= deadline:
+            return _not_settled(scene, "nothing was measured for it")
+    elif run.status.started_at:
+        deadline = parse_time(run.status.started_at) + scene.procedure.timeout_seconds
+        if now >= deadline:
+            told = f"the run was not done within {scene.procedure.timeout_seconds} s: nothing was measured for it"
+            return begin_abort(scene, "RunTimedOut", told)
+    else:
+        deadline = parse_time(run.metadata.creation_timestamp) + STEP_SECONDS
+        if now >= deadline:
+            told = f"nothing was done: metrics and decisions were not measured within {STEP_SECONDS} s"
+            return end(scene, run.status, FAILED, "NotMeasured", told)
+    waiting = Waiting("NotMeasured", "its metrics and decisions are being measured")
+    return Decision(waiting, again_at=min(deadline, now + 5 * LOOK_SECONDS))
+
+
 def _start(scene: Scene) -> Decision:
     status, now = scene.run.status, scene.now
     unmet = scene.unmet(scene.procedure.preconditions)
@@ -169,20 +196,26 @@ def _settle(scene: Scene) -> Decision:
         conditions = with_condition(status, "PostconditionsMet", True, "AllHold", "", now)
         return end(scene, structs.replace(status, conditions=conditions), SUCCEEDED, "Done", "it helped")
     told = f"{unmet.name}: {unmet.why}"
-    since = next(each.last_transition_time for each in status.conditions if each.type == "PostconditionsMet")
-    deadline = parse_time(since) + scene.procedure.settle_seconds
+    deadline = _settled_by(scene)
     if now >= deadline:
-        conditions = with_condition(status, "PostconditionsMet", False, "PostconditionFailed", told, now)
-        failed = structs.replace(status, conditions=conditions)
-        return end(
-            scene,
-            failed,
-            FAILED,
-            "PostconditionFailed",
-            f"all steps are done, but {told}; nothing was undone",
-        )
-    waiting = structs.replace(status, message=f"waits until {told}")
+        return _not_settled(scene, told)
+    conditions = with_condition(status, "PostconditionsMet", False, "Settling", told, now)
+    waiting = structs.replace(status, message=f"waits until {told}", conditions=conditions)
     return report(scene.run, waiting, Waiting("Settling", told), min(deadline, now + LOOK_SECONDS))
+
+
+def _settled_by(scene: Scene) -> float:
+    conditions = scene.run.status.conditions
+    since = next(each.last_transition_time for each in conditions if each.type == "PostconditionsMet")
+    return parse_time(since) + scene.procedure.settle_seconds
+
+
+def _not_settled(scene: Scene, why: str) -> Decision:
+    """All steps were done: undoing them would undo what may have helped."""
+    status, reason = scene.run.status, "PostconditionFailed"
+    conditions = with_condition(status, "PostconditionsMet", False, reason, why, scene.now)
+    failed = structs.replace(status, conditions=conditions)
+    return end(scene, failed, FAILED, reason, f"all steps are done, but {why}; nothing was undone")
 
 
 def _tidy(view: Reading, run: RunbookRun) -> Decision:

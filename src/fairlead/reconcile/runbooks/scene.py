@@ -24,6 +24,10 @@ from fairlead.model.views.runbooks import RunbookRun, StepRecord
 
 #: bound: plane | objects that one variable of a runbook holds | the expression has no value
 READ_OBJECTS_MAX = 2000
+#: bound: plane | what was measured for a run counts for | the run waits until it is measured anew
+READINGS_FRESH_SECONDS = 30.0
+#: bound: plane | clocks of a plane and its server may differ, where a run is measured, by | as if it was not measured
+CLOCKS_DIFFER_SECONDS = 90.0
 
 
 T = TypeVar("T", bound=View)
@@ -65,12 +69,15 @@ class Scene:
         procedure: Procedure,
         resources: Mapping[str, Resource[View]],
         now: float,
+        seen_at: float | None = None,
     ) -> None:
+        """`seen_at`: when this version of the run was seen, by the clock of who decides; None where that is now."""
         self.view = view
         self.run = run
         self.procedure = procedure
         self.resources = resources
         self.now = now
+        self._seen_at = now if seen_at is None else seen_at
         self._budget = Budget()
         self._read: dict[str, Any] = {}
 
@@ -92,6 +99,23 @@ class Scene:
         return answered(self.procedure, {each.step: each.values for each in self.run.spec.answers})
 
     @cached_property
+    def _measured(self) -> Json:
+        readings = self.run.status.readings
+        return readings.values if readings is not None else {}
+
+    @property
+    def awaits_readings(self) -> bool:
+        """Whether what it is to judge by was not measured, or too long ago. Who measures writes anew before it is: so
+        it is old if nothing was seen of the run for so long, by the clock of who decides alone. Its own reports are
+        seen as well: how long these may do is bounded by when it was measured, by clocks that may differ."""
+        if not self.procedure.is_measuring:
+            return False
+        readings = self.run.status.readings
+        if readings is None or self.now - self._seen_at > READINGS_FRESH_SECONDS:
+            return True
+        return self.now - readings.taken > READINGS_FRESH_SECONDS + CLOCKS_DIFFER_SECONDS
+
+    @cached_property
     def places(self) -> dict[str, Any]:
         """What each `${name}` stands for."""
         return places_of(self._facts, self._params, self._answers)
@@ -109,6 +133,9 @@ class Scene:
                 if read.name not in self._read:
                     self._read[read.name] = self._look(read)
                 names[read.name] = self._read[read.name]
+        measured = [each.name for each in self.procedure.metrics]
+        measured += [each.name for each in self.procedure.decisions]
+        names.update((name, self._measured.get(name)) for name in measured if name in program.uses)
         return program.run(names, self._budget) is True
 
     def _look(self, read: Read) -> Any:

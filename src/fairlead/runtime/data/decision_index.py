@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
+from struct import Struct
 from typing import Any
 
 import apsw
@@ -50,6 +51,7 @@ _IN_MEMORY = ":memory:"
 _CACHE_KIB = (
     16 * 1024
 )  # keys come in no order: pages that stay in memory are written once instead of many times
+_signed = Struct(">q").unpack
 _FAILED_MAX = 2  # after as many failures in use it is kept in memory
 
 
@@ -61,7 +63,8 @@ def index_beside(journal: Journal) -> DecisionIndexFile | MemoryIndex:
 
 
 def digest_of(key: str) -> int:
-    return int.from_bytes(blake2b(key.encode(), digest_size=8).digest(), "big", signed=True)
+    digest: int = _signed(blake2b(key.encode(), digest_size=8).digest())[0]
+    return digest
 
 
 class DecisionIndexFile:
@@ -138,14 +141,15 @@ class DecisionIndexFile:
             raise Unavailable(f"the log of {stream} cannot be read: {error}") from error
         if not lines:
             return 0
-        rows = {
+        rows = [
             (sequence // STRETCH, digest_of(key), sequence)
             for sequence, body, _ in lines
             for key in touched_by(body)
-        }
+        ]
+        rows.sort()  # neighbours in the tree are written together; what a line names twice is ignored there
         last, _, link = lines[-1]
         try:
-            self._write(stream, sorted(rows), last, link)
+            self._write(stream, rows, last, link)
         except apsw.Error as error:
             self._begin_again(error)
             return STEP_LINES  # from the first line on

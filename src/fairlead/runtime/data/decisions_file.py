@@ -118,10 +118,22 @@ def read_decisions(directory: Path, stream: str = DECISIONS) -> Iterator[dict[st
         )
     try:
         with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as file:
-            for sequence, record in file.execute(f"SELECT sequence, record FROM {stream} ORDER BY sequence"):
-                yield {"sequence": sequence, "record": codec.decode(record)}
+            batch: dict[str, Any] = {}
+            for sequence, body in file.execute(f"SELECT sequence, record FROM {stream} ORDER BY sequence"):
+                record = codec.decode(body)
+                if "assumed" in record:
+                    batch = record
+                elif "reads" not in record and _is_of(batch, record):
+                    record |= {"policy": batch["policy"], "reads": batch["reads"]}
+                yield {"sequence": sequence, "record": record}
     except sqlite3.Error as error:
         raise _unusable(path, error) from error
+
+
+def _is_of(batch: dict[str, Any], record: dict[str, Any]) -> bool:
+    """Whether an attempt is of this batch, in whose line, before it, stands what its attempts share
+    (`control/batch_lines.py`)."""
+    return "position" in record and all(batch.get(each) == record[each] for each in ("batch", "time"))
 
 
 def _unusable(path: Path, error: sqlite3.Error) -> OperatorError:

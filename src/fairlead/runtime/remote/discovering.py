@@ -92,7 +92,9 @@ async def ensure_policy(remote: Remote, found: Capabilities) -> None:
 async def check_is_free(remote: Remote, settings: ControlSettings, now: float) -> None:
     """OperatorError if somebody else is at work there on what this plane would do: they would undo each other's."""
     own = await _read(remote, _QUEUES)
-    if own.get("scheduler") is not None and settings.scheduler_name == DEFAULT_SCHEDULER_NAME:
+    # A server without a scheduler tells of the plane elsewhere that it last heard of, with its name.
+    is_own = own.get("scheduler") is not None and "plane" not in own
+    if is_own and settings.scheduler_name == DEFAULT_SCHEDULER_NAME:
         raise OperatorError(
             "this server runs a scheduler and controllers of its own: start it with --without-controllers, or add"
             " --only scheduler and --scheduler-name NAME for pods that name it"

@@ -5,8 +5,8 @@ The counterpart of `runtime/server/plane_driver.py`, which drives one in the ser
 sent (`shipping.py`). Faults of an experiment strike here (`striking.py`), as in the server's process.
 
 No server tells on demand how far a watch is. A mirror that has to know (a new leader's, which must have seen all that
-the former one did) lists once more. Resources that the server lacks are empty and stay so, but for the EvidencePolicy:
-without one nothing would be made of any node's health, so the rows that a Fairlead server begins with hold there.
+the former one did) lists once more. Resources that the server lacks are empty and stay so; what
+follows from a missing EvidencePolicy is the same wherever it is missing (`ledger/evidence.py`).
 """
 
 from __future__ import annotations
@@ -34,10 +34,7 @@ from fairlead.control.instructions import (
     Report,
 )
 from fairlead.control.plane import Plane
-from fairlead.core import codec
-from fairlead.model.key import Key
-from fairlead.model.policy import evidence_rows
-from fairlead.model.views import EVIDENCE_POLICIES, Resource, View
+from fairlead.model.views import Resource, View
 from fairlead.port.driving import Follow, ListAll, Stepped, WakeAt
 from fairlead.port.outcome import Outcome
 from fairlead.runtime.acts import ActLog
@@ -46,20 +43,8 @@ from fairlead.runtime.driving import Driver
 from fairlead.runtime.remote.api import Remote
 from fairlead.runtime.striking import Striking
 from fairlead.runtime.tracing.tracer import Tracer
-from fairlead.store.contract import Entry
 
 log = logging.getLogger("fairlead.agent")
-
-
-def built_in(resource: str) -> tuple[Entry, ...]:
-    """The objects that are taken to be there of a resource which the server lacks. Nobody can write them."""
-    if resource != EVIDENCE_POLICIES.name:
-        return ()
-    policy = evidence_rows.default_policy()
-    policy["metadata"] |= {"uid": evidence_rows.BUILT_IN_UID, "resourceVersion": "1"}
-    return (
-        Entry(Key(resource, "", evidence_rows.NAME), evidence_rows.BUILT_IN_UID, 1, codec.encode(policy)),
-    )
 
 
 class RemotePlaneDriver:
@@ -122,19 +107,8 @@ class RemotePlaneDriver:
     # Carrying out
 
     def _carry_out(self, instructions: tuple[PlaneInstruction, ...]) -> None:
-        records: list[Record] = []
-        decided: list[Record] = []
         self._acts.noticed(self.plane)
-        for instruction in instructions:
-            if isinstance(instruction, Record):
-                records.append(instruction)
-                decided.append(instruction)
-                if self._tracer is not None:
-                    self._tracer.decided(instruction)
-                continue
-            if records:
-                self._record(records)
-                records = []
+        for instruction in self._acts.records_first(instructions, self._record, self._tracer):
             match instruction:
                 case Call():
                     self._call(instruction)
@@ -163,10 +137,6 @@ class RemotePlaneDriver:
                     log.warning("%s", instruction.message, exc_info=instruction.error)
                 case _:
                     assert_never(instruction)
-        if records:
-            self._record(records)
-        if decided:
-            self._acts.decided(decided)
 
     def _unfollow(self, resource: str) -> None:
         """Whatever still came of it would be ignored."""
@@ -208,9 +178,7 @@ class RemotePlaneDriver:
         resource = kind.name
         found: MirrorEvent
         if resource in self.plane.capabilities.lacks:
-            entries = built_in(resource)
-            revision = max((each.revision for each in entries), default=0)
-            found = Listed(revision, entries, self._clock(), attempt)
+            found = Listed(0, (), self._clock(), attempt)
         else:
             found = await self._remote.list_all(kind, "", attempt)
             self._notice(resource, found.reason if isinstance(found, ListFailed) else "")

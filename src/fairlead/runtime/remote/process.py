@@ -33,6 +33,7 @@ from fairlead.control.plane import Plane
 from fairlead.control.roster import collecting_deciders, scheduling_deciders, workload_deciders
 from fairlead.core.errors import DataDirectoryBusy, OperatorError
 from fairlead.model.catalog import CATALOG, Catalog
+from fairlead.model.marks import CONTROL_LEASE
 from fairlead.model.served import Served
 from fairlead.port.capabilities import Capabilities
 from fairlead.port.request import Request
@@ -57,7 +58,6 @@ from fairlead.wire.client import Broken, HttpClient, NotSent
 
 log = logging.getLogger("fairlead.control")
 
-LEASE = "fairlead-control"
 LOCK = "control.lock"
 # Whose its writes are, in the audit of the other side; only who is named so may say there that a pod was released.
 USER = f"{PLANE}:control"
@@ -214,19 +214,19 @@ class _Process:
 
     def _plane(self, found: Capabilities) -> Plane:
         settings = self._settings
+        name = CONTROL_LEASE
+        if settings.scheduler_name != DEFAULT_SCHEDULER_NAME:
+            name = f"{CONTROL_LEASE}-{settings.scheduler_name}"
         if settings.only_scheduler:
             owners = Catalog(kind for kind in CATALOG if kind.resource in _OWNERS)
             deciders = scheduling_deciders(owners)
         else:
-            deciders = workload_deciders()
+            deciders = workload_deciders(fence=f"{name}-fence")
             if not found.collects:
                 kinds = Served(kind for kind in CATALOG if kind.resource not in found.lacks)
                 deciders = (*collecting_deciders(kinds), *deciders)
         served = [each for each in deciders if each.reads[0].name not in found.lacks]
         plane = Plane(settings.identity, served, Placer, found, version=__version__)
-        name = LEASE
-        if settings.scheduler_name != DEFAULT_SCHEDULER_NAME:
-            name = f"{LEASE}-{settings.scheduler_name}"
         plane.leadership.lease_name, plane.leadership.fence_name = name, f"{name}-fence"
         assert plane.placer is not None
         plane.placer.scheduler_name = settings.scheduler_name

@@ -8,7 +8,9 @@ from typing import Any
 from fairlead.api import options
 from fairlead.api.access.sight import Sight
 from fairlead.api.audit.recording import audit_line
+from fairlead.api.cohorts import CohortsTold, cohorts_told
 from fairlead.api.plan import Context
+from fairlead.control.batch_lines import BatchLines
 from fairlead.control.plane import Plane
 from fairlead.core import codec
 from fairlead.core.errors import BadRequest, NotFound
@@ -17,7 +19,7 @@ from fairlead.port.request import Reply
 from fairlead.runtime.metrics.contract import CONTENT_TYPE, MetricSample, exposition
 from fairlead.runtime.queues_told import queues_told
 from fairlead.runtime.server.tenants import place_of, place_of_key, without_others
-from fairlead.store.contract import Journal, Note
+from fairlead.store.contract import Journal, Note, Reader
 from fairlead.store.instants import revision_at
 from fairlead.store.machine import Store
 from fairlead.wire.documents import Extension
@@ -50,7 +52,9 @@ def lines(journal: Journal, stream: str, others: Mapping[str, str] = _NO_OTHERS)
             notes = journal.notes(wanted, after, limit)
         else:
             notes = journal.notes_before(wanted, before, limit)
-        return Reply(200, shown_lines(notes, sight, after))
+        batches = BatchLines(journal)
+        whole = [(sequence, at, batches.whole(sequence, note)) for sequence, at, note in notes]
+        return Reply(200, shown_lines(whole, sight, after))
 
     return answer
 
@@ -87,15 +91,18 @@ def queues(
     plane_now: Callable[[], Plane],
     clock: Callable[[], float],
     elsewhere: Callable[[], Json | None] = lambda: None,
+    store: Reader | None = None,
 ) -> Extension:
     """GET /fairlead/v1/queues: each controller's queue at this moment. `elsewhere`: what a plane in another process
-    told of its own; it is shown where this process has no scheduler."""
+    told of its own; it is shown where this process has no scheduler. `store`: whose cohorts are shown as well."""
 
     def answer(path: str, query: Mapping[str, str], context: Context, sight: Sight) -> Reply:
         plane = plane_now()
         other = elsewhere() if plane.placer is None else None
         told = other if other is not None else queues_told(plane, clock())
-        return Reply(200, codec.encode(_seen_by(told, sight)))
+        shared = cohorts_told(store, sight) if store else CohortsTold([], [])
+        beside = {"cohorts": shared.cohorts, "quotasLeftOut": shared.left_out}
+        return Reply(200, codec.encode({**_seen_by(told, sight), **beside}))
 
     return answer
 

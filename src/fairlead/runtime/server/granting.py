@@ -16,6 +16,7 @@ import msgspec
 from fairlead.api.access.breakglass.judging import opened_review
 from fairlead.api.audit.recording import STREAM
 from fairlead.api.audit.rules import WRITE_VERBS
+from fairlead.api.sound import sound_entries
 from fairlead.core import codec
 from fairlead.core.times import timestamp
 from fairlead.model.kind import Json
@@ -52,7 +53,7 @@ class Granting:
         self._any = False  # whether there are grants at all
 
     def learn_all(self) -> None:
-        self._any = bool(self._host.api.desk.sound.list(KIND.resource))
+        self._any = bool(self._host.api.desk.read.list(KIND.resource))
 
     def observe(self, changes: tuple[CommittedChange, ...]) -> bool:
         """Whether a grant is among them."""
@@ -93,7 +94,7 @@ class Granting:
             await self._host.call(_event(grant, self._clock()))
         if not self._any:
             return
-        for entry in self._host.api.desk.sound.list(KIND.resource):
+        for entry in sound_entries(self._host.api.desk.read, KIND.resource):
             grant = codec.decode(entry.data)
             if has_ended(grant, self._clock()) and not part(grant, "status").get("review"):
                 await self._open_review(grant["metadata"]["name"])

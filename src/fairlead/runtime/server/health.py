@@ -22,7 +22,8 @@ from fairlead.core.times import timestamp
 from fairlead.port.request import Reply
 from fairlead.runtime.checks import told
 from fairlead.store.damage import describe_damage
-from fairlead.store.machine import Store, StorePhase
+from fairlead.store.machine import Store
+from fairlead.store.phases import StorePhase
 from fairlead.wire.documents import Extension
 
 _DAMAGE_SHOWN_MAX = 16

@@ -35,12 +35,28 @@ log = logging.getLogger("fairlead.nodes")
 
 #: bound: plane | `fairlead up` waits for its agents | killed
 AGENT_STOP_SECONDS = 10.0
-#: bound: plane | an agent that ends is started again within | doubling from a fifth of a second
-RESTART_SECONDS_MAX = 30.0
+#: bound: plane | an agent that ends is started again within | doubling from a fifth of a second; less with short leases
+RESTART_SECONDS_MAX = 10.0
 _RESTART_SECONDS = 0.2
 _STEADY_SECONDS = 60.0  # an agent that ran so long has recovered: the back-off begins anew
 _TAKEOVER_SECONDS = 5.0
 _LOOK_SECONDS = 0.02
+
+
+class RestartBackoff:
+    """How long an agent that ended rests. Pods of which at most one may run live by the lease, which nobody renews
+    meanwhile: the time since its last renewal, a rest and the start of an agent fit into one lease."""
+
+    def __init__(self, lease_seconds: float, renew_seconds: float) -> None:
+        self._most = min(RESTART_SECONDS_MAX, (lease_seconds - renew_seconds) / 3)
+        self._next = _RESTART_SECONDS
+
+    def after(self, ran_seconds: float) -> float:
+        if ran_seconds > _STEADY_SECONDS:
+            self._next = _RESTART_SECONDS
+        rest = min(self._next, self._most)
+        self._next = rest * 2
+        return rest
 
 
 class LocalNodes:
@@ -99,7 +115,7 @@ class LocalNodes:
         node_certificate.ensure(node.directory, "127.0.0.1", self._clock())
 
     async def _keep(self, node: LocalNode, server: str) -> None:
-        rest = _RESTART_SECONDS
+        backoff = RestartBackoff(self._settings.lease_seconds, self._settings.renew_seconds)
         while not self._stopping:
             await _take_over(node.directory, signal.SIGHUP)
             began = time.monotonic()
@@ -109,8 +125,6 @@ class LocalNodes:
             code = await _end_of(agent.process)
             if self._stopping:
                 return
-            if time.monotonic() - began > _STEADY_SECONDS:
-                rest = _RESTART_SECONDS
             self.restarts += 1
             how = f"signal {-code}" if code < 0 else f"exit code {code}"
             words = agent.last_words() if code > 0 else ""
@@ -122,8 +136,7 @@ class LocalNodes:
                 node.directory / "fairlead.log",
             )
             agent.forget()
-            await asyncio.sleep(rest)
-            rest = min(rest * 2, RESTART_SECONDS_MAX)
+            await asyncio.sleep(backoff.after(time.monotonic() - began))
             with contextlib.suppress(OSError, OperatorError):  # what is wrong there the agent itself will say
                 self._ensure_token(node)  # somebody may have removed the node's directory
 

@@ -70,7 +70,7 @@ def mount_documents(
             extensions.AUDIT: Mounted(lines, tenant),
             extensions.DECISIONS: Mounted(decision_lines(journal, sources.index, answering), tenant),
             extensions.QUEUES: Mounted(
-                extensions.queues(sources.plane_now, sources.clock, reports.queues), tenant
+                extensions.queues(sources.plane_now, sources.clock, reports.queues, store), tenant
             ),
             extensions.REVISION: Mounted(extensions.revisions(journal, store), tenant),
             histories.HISTORY: Mounted(histories.histories(store, journal, desk.catalog, answering)),

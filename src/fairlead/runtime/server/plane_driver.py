@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import NamedTuple, assert_never
 
@@ -158,19 +158,8 @@ class PlaneDriver:
     # Carrying out
 
     def _carry_out(self, instructions: tuple[PlaneInstruction, ...]) -> None:
-        records: list[Note] = []
-        decided: list[Record] = []
         self._acts.noticed(self.plane)
-        for instruction in instructions:
-            if isinstance(instruction, Record):
-                records.append(Note(instruction.stream, instruction.body))
-                decided.append(instruction)
-                if self._tracer is not None:
-                    self._tracer.decided(instruction)
-                continue
-            if records:  # in one transaction, and before what was decided
-                self._host.note(tuple(records))
-                records = []
+        for instruction in self._acts.records_first(instructions, self._keep, self._tracer):
             match instruction:
                 case Call():
                     self._call(instruction)
@@ -188,10 +177,10 @@ class PlaneDriver:
                     self._loop.call_soon(self._tell_progress, resource)
                 case _:
                     assert_never(instruction)
-        if records:
-            self._host.note(tuple(records))
-        if decided:
-            self._acts.decided(decided)
+
+    def _keep(self, records: Sequence[Record]) -> None:
+        """In one transaction."""
+        self._host.note(tuple(Note(each.stream, each.body) for each in records))
 
     def _call(self, call: Call) -> None:
         user = self._users.get(call.controller)

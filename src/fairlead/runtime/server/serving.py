@@ -26,6 +26,7 @@ from fairlead.control.placing import Placer
 from fairlead.control.plane import Plane
 from fairlead.control.roster import default_deciders, serving_deciders
 from fairlead.explain.sources import Sources
+from fairlead.model.marks import CONTROL_LEASE, PLANE_LEASE
 from fairlead.reconcile.event_expiry import EventsKept
 from fairlead.runtime.clock import Clock, follow_wall_clock
 from fairlead.runtime.credentials.identity import Identity
@@ -34,6 +35,7 @@ from fairlead.runtime.credentials.openid_keys import OpenIdKeys
 from fairlead.runtime.credentials.renewing import Renewing
 from fairlead.runtime.data.decision_index import DecisionIndexFile, index_beside
 from fairlead.runtime.data.reserve import Reserve
+from fairlead.runtime.metrics.catalog import series_labels
 from fairlead.runtime.metrics.contract import MetricSample
 from fairlead.runtime.metrics.server import MeasuredParts, server_samples
 from fairlead.runtime.server import first_run
@@ -43,6 +45,7 @@ from fairlead.runtime.server.chaos import Chaos
 from fairlead.runtime.server.expirer import Expirer
 from fairlead.runtime.server.granting import Granting
 from fairlead.runtime.server.health import damage_told
+from fairlead.runtime.server.hearing import Hearing
 from fairlead.runtime.server.host import ServingHost
 from fairlead.runtime.server.listening import listen, server_tls
 from fairlead.runtime.server.local_agents import LocalAgent
@@ -58,6 +61,7 @@ from fairlead.runtime.server.plane_reports import PlaneReports
 from fairlead.runtime.server.planes import Planes
 from fairlead.runtime.server.record_counts import RecordCounts
 from fairlead.runtime.server.routes import ServerRoutes
+from fairlead.runtime.server.run_meter import RunMeter
 from fairlead.runtime.server.settings import ServeSettings
 from fairlead.runtime.server.signed_in import SignedIn
 from fairlead.runtime.server.signing import Signing
@@ -123,6 +127,7 @@ class Server:
             known.tokens.tokens(),
             known.signing_key(),
             Remembered(chain=AdmissionChain(warning_steps(steps, settings.controllers))),
+            series=series_labels(),
         )
         self._hub = self._assembly.hub
         for told in (*recovered.reports, *damage_told(self.store)):
@@ -165,9 +170,19 @@ class Server:
             ),
         )  # fmt: skip
         self._answering = Answering(loop)
+        self._meter = RunMeter(
+            host,
+            self._journal,
+            self._index,
+            self._answering,
+            lambda: self._samples(desk, handler),
+            self._clock,
+            lambda: bool(self.store.short),
+        )
         self._monitoring = Monitoring(
             lambda: self._planes.plane, self.store, self._journal, self._assembly.served, self._clock
         )
+        self._hearing = self._all_hearing()
         driver.start()
         if isinstance(self._index, DecisionIndexFile):
             self._index.start()
@@ -202,7 +217,10 @@ class Server:
         self._in_background(chaos.run())
         self._granting.learn_all()
         self._in_background(self._granting.run())
-        self._in_background(Unled(host, self._clock).run())
+        leads = PLANE_LEASE if self.settings.controllers else CONTROL_LEASE
+        self._in_background(Unled(host, self._clock, leads).run())
+        self._meter.learn_all()
+        self._in_background(self._meter.run())
         self._turns = Turns(loop, self._assembly.flow_control, self.store, self._clock.steady)
         driver.gathers = self._turns.gathers
         handler = Handler(
@@ -289,18 +307,34 @@ class Server:
             await first_run.Progress(self.store, began).tell(first_run.say, sys.stdout.isatty())
 
     def _publish(self, changes: tuple[CommittedChange, ...]) -> None:
-        self._warn(self._assembly.observe(changes, self._clock()))  # before anybody hears of them
+        self._hearing(changes)
+
+    def _all_hearing(self) -> Hearing:
+        """Who hears of each commit. The rules that are in force come before anybody else."""
+        return Hearing(
+            rules=lambda changes: self._warn(self._assembly.observe(changes, self._clock())),
+            watches=self._wake,
+            expirer=self._expirer.observe,
+            signing=self._signing.observe,
+            log_budget=self._log_budget.observe,
+            monitoring=self._monitoring.observe,
+            chaos=self._chaos.observe,
+            meter=self._meter.observe,
+            granting=self._observe_grants,
+            routes=self._observe_routes,
+        )
+
+    def _wake(self, changes: tuple[CommittedChange, ...]) -> None:
         woken = self._hub.publish(changes)
         self.watches.wake(woken)
         self.watches.end_of(self._assembly.custom.changed)
         self._planes.wake(woken)
-        self._expirer.observe(changes)
-        self._signing.observe(changes)
-        self._log_budget.observe(changes)
-        self._monitoring.observe(changes)
-        self._chaos.observe(changes)
+
+    def _observe_grants(self, changes: tuple[CommittedChange, ...]) -> None:
         if self._granting.observe(changes):
             self._signed_in.end_what_is_not_granted()
+
+    def _observe_routes(self, changes: tuple[CommittedChange, ...]) -> None:
         if self._routes is not None:
             self._routes.observe(changes)
 
@@ -337,8 +371,8 @@ class Server:
                 checks=self._planes.checks(lags, self._clock()),
                 planes_replaced=self._planes.replaced,
                 answering=self._answering,
-                requests=handler.requests,
-                latencies=handler.latencies,
+                requests=handler.tally.requests,
+                latencies=handler.tally.latencies,
                 turns=self._turns,
                 routes=self._routes,
                 exporter=self._exporter,

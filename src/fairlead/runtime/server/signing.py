@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from fairlead.api.access.signing import approving_rule
 from fairlead.api.access.users import MASTERS, NODE_PREFIX, NODES
+from fairlead.api.sound import sound_entries
 from fairlead.core import codec
 from fairlead.model.key import Key
 from fairlead.model.kind import Json
@@ -58,7 +59,7 @@ class Signing:
         self._stirred = asyncio.Event()
 
     def learn_all(self) -> None:
-        for entry in self._host.api.desk.read.list(KIND.resource):
+        for entry in sound_entries(self._host.api.desk.read, KIND.resource):
             self._note(entry.key)
 
     def observe(self, changes: tuple[CommittedChange, ...]) -> None:
@@ -87,7 +88,7 @@ class Signing:
 
     def _note_rest(self) -> bool:
         """Those that are approved and have no certificate: they found no room, or it could not be written."""
-        for entry in self._host.api.desk.sound.list(KIND.resource):
+        for entry in sound_entries(self._host.api.desk.read, KIND.resource):
             request: Json = codec.decode(entry.data)
             if _needs_us(request) and is_true(request, APPROVED):
                 self._note(entry.key)

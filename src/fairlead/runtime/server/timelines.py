@@ -12,9 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from fairlead.api.access.contract import Attributes
+from fairlead.api.access.contract import Attributes, reading
 from fairlead.api.access.sight import Sight
 from fairlead.api.access.users import User
+from fairlead.api.options import parse_whole
 from fairlead.api.plan import Context
 from fairlead.core.errors import BadRequest, NotFound
 from fairlead.core.times import parse_time
@@ -34,7 +35,7 @@ def timelines(sources: Sources, answering: Answering) -> Extension:
     def answer(path: str, query: Mapping[str, str], context: Context, sight: Sight) -> Later:
         key = asked_key(path, TIMELINE)
         since, at = asked_time(query, "since"), query.get("at", "")
-        until = _written(sources, int(at)) if at.isdecimal() else asked_time(query, "at")
+        until = _written(sources, parse_whole(query, "at")) if at.isdecimal() else asked_time(query, "at")
         return answering.later(timeline(sources, TimelineQuestion(key, since, until), sight))
 
     return answer
@@ -55,18 +56,7 @@ def who_may_get_it(prefix: str) -> Needs:
             resource, namespace, name = asked_key(path, prefix)
         except NotFound:
             return None
-        plural, _, group = resource.partition(".")
-        return (
-            Attributes(
-                user=user,
-                verb="get",
-                group=group,
-                version="v1",
-                plural=plural,
-                namespace=namespace,
-                name=name,
-            ),
-        )
+        return (reading(user, resource, namespace, name),)
 
     return needs
 
@@ -86,8 +76,8 @@ def asked_time(query: Mapping[str, str], name: str) -> float:
         raise BadRequest(f"query parameter {name}: {error}") from None
 
 
-def _written(sources: Sources, revision: int) -> float:
-    found = sources.journal.written_after(revision - 1)
+def _written(sources: Sources, revision: int | None) -> float:
+    found = sources.journal.written_after(revision - 1) if revision else None
     if found is None or found[0] != revision:
         raise NotFound(f"revision {revision} is not kept, or has not happened yet")
     return found[1]

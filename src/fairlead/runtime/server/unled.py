@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from fairlead.api.sound import sound_entries
 from fairlead.control.requests import request_of
 from fairlead.model.key import Key
 from fairlead.model.marks import PLANE_LEASE, PLANE_NAMESPACE
@@ -29,8 +30,9 @@ _LEASE_SECONDS = 15  # where there is no Lease yet that tells
 
 
 class Unled:
-    def __init__(self, host: ServingHost, clock: Callable[[], float]) -> None:
-        self._host, self._clock = host, clock
+    def __init__(self, host: ServingHost, clock: Callable[[], float], lease: str = PLANE_LEASE) -> None:
+        """`lease`: whose holder leads the controllers."""
+        self._host, self._clock, self._lease = host, clock, lease
         self._leader = LeaderWatch()
 
     async def run(self) -> None:
@@ -42,10 +44,11 @@ class Unled:
                 log.exception("overrides could not be told that no plane leads")
 
     async def look(self) -> None:
-        read, now = self._host.api.desk.sound, self._clock()
-        entry = read.get(Key(LEASES.name, PLANE_NAMESPACE, PLANE_LEASE))
+        read, now = self._host.api.desk.read, self._clock()
+        key = Key(LEASES.name, PLANE_NAMESPACE, self._lease)
+        entry = None if key in read.damaged else read.get(key)
         silent = self._leader.silent_seconds(entry.revision if entry is not None else 0, now)
-        found = [_override(each.data) for each in read.list(OVERRIDES.name)]
+        found = [_override(each.data) for each in sound_entries(read, OVERRIDES.name)]
         if not found:
             return
         lease = _lease(entry.data) if entry is not None else None
@@ -57,4 +60,8 @@ class Unled:
                     "override %s could not be told that no plane leads (%d)", effect.name, reply.status
                 )
             elif reply.status < 400:
-                log.warning("no plane leads: nothing acts on override %s/%s", effect.namespace, effect.name)
+                log.warning(
+                    "no plane leads, or it has not heard: nothing acts on override %s/%s",
+                    effect.namespace,
+                    effect.name,
+                )

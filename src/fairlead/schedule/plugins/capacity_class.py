@@ -1,7 +1,8 @@
 """Capacity classes of the policy: some nodes are kept for some pods, such as `recovery` for what a failover needs.
 
 A pod may use a class's nodes if the policy allows it (every criterion that is given must hold), or where it uses a
-reservation that was made in that class. Nodes of no class are for everybody.
+reservation that was made in that class. So may pods of DaemonSets: each is made for one node, could wait for no other,
+and a node that is kept needs what runs on every node. Nodes of no class are for everybody.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ class CapacityClass:
     priority_classes: frozenset[str] | None = None
 
     def allows(self, facts: Facts) -> bool:
+        if any(each.sort == "daemonset" for each in facts.workload):
+            return True
         if self.namespaces is None and self.pods is None and self.priority_classes is None:
             return False
         return (

@@ -1,8 +1,8 @@
 """No plane takes a ready pod of a Deployment when fewer than desired minus maxUnavailable would be left.
 
 Only the plane's own deletions are judged: pods that end by themselves, or that others take, may bring the number lower;
-so may the scheduler, for a pod that is more important, and what happens to a node.
-Four allowances are left, each because a Deployment acts through its sets and by what their status said:
+so may the scheduler, for a pod that is more important, and what happens to a node. Where the namespace goes, all go.
+Five allowances are left, four of them because a Deployment acts through its sets and by what their status said:
 
     what is desired has risen    until the status tells that the generation was observed, and for GRACE_SECONDS, the
                                  lower number still counts
@@ -11,6 +11,8 @@ Four allowances are left, each because a Deployment acts through its sets and by
     a pod is ready since less    than GRACE_SECONDS: it may go as one that is not, because unready pods of old sets are
                                  given up first, as in Kubernetes, and a status is older than the pod
     a pod falls ill              less than GRACE_SECONDS before its set was told its size, or later: it was counted
+    the surge is refused         where none may be away, and a set of it said less than GRACE_SECONDS ago that its pods
+                                 are refused, one goes before another is there: or the rollout would never end
 
 Ready is taken for available: the worlds have no minReadySeconds.
 """
@@ -22,8 +24,10 @@ from itertools import pairwise
 from typing import Any
 
 from fairlead.model.key import Key
+from fairlead.model.reasons import WAITING_FOR
 from fairlead.model.views import DEPLOYMENTS, PODS, REPLICASETS
 from fairlead.sim.checkers.contract import CommittedObjects, SeenChange
+from fairlead.sim.checkers.justified_deletes import NAMESPACES
 from fairlead.sim.checkers.live_children import GRACE_SECONDS
 from fairlead.sim.violation import Violation
 
@@ -33,6 +37,7 @@ class _Deployment:
     key: Key
     floors: list[tuple[int, float, int]] = field(default_factory=list)  # (generation, since, least available)
     observed: int = 0
+    replicas: int = 0
     is_going: bool = False
 
     def floor(self, told_at: float, seconds: float) -> int:
@@ -46,10 +51,12 @@ class _Deployment:
 
 class Availability:
     name = "availability"
-    sees = frozenset({PODS.name, DEPLOYMENTS.name, REPLICASETS.name})
+    sees = frozenset({PODS.name, DEPLOYMENTS.name, REPLICASETS.name, NAMESPACES})
 
     def __init__(self) -> None:
         self._deployments: dict[str, _Deployment] = {}  # by uid
+        self._going: set[str] = set()  # namespaces
+        self._refused: dict[str, float] = {}  # uid of a ReplicaSet -> when it last said that its pods are
         self._told: dict[str, tuple[int, float]] = {}  # uid of a ReplicaSet -> (its size, since when)
         self._set_in: dict[str, str] = {}  # uid of a ReplicaSet -> uid of its Deployment
         self._ready: dict[str, dict[Key, float]] = {}  # uid of a ReplicaSet -> its ready pods, since when
@@ -65,6 +72,8 @@ class Availability:
             self._deployment(sight)
         elif resource == REPLICASETS.name:
             self._set(sight)
+        elif resource == NAMESPACES and sight.last.metadata.deletion_timestamp:
+            self._going.add(sight.key.name)
 
     def quiesced(self, objects: CommittedObjects, seconds: float) -> None:
         """How many there are at rest is judged against the run without faults."""
@@ -75,7 +84,7 @@ class Availability:
         found = self._deployments.setdefault(meta.uid, _Deployment(sight.key))
         if not found.floors or found.floors[-1][0] != meta.generation:
             found.floors.append((meta.generation, sight.seconds, least_available(view.spec)))
-        found.observed = view.status.observed_generation
+        found.observed, found.replicas = view.status.observed_generation, view.spec.replicas
         found.is_going = sight.after is None or bool(meta.deletion_timestamp)
 
     def _set(self, sight: SeenChange) -> None:
@@ -84,6 +93,8 @@ class Availability:
         size = sight.last.spec.replicas
         if self._told.get(meta.uid, (-1, 0.0))[0] != size:
             self._told[meta.uid] = (size, sight.seconds)
+        if any(each.type == WAITING_FOR and each.status == "True" for each in sight.last.status.conditions):
+            self._refused[meta.uid] = sight.seconds
         if owner is not None and sight.after is not None and not meta.deletion_timestamp:
             self._set_in[meta.uid] = owner.uid
         else:
@@ -108,12 +119,14 @@ class Availability:
     def _judge(self, set_uid: str, sight: SeenChange) -> None:
         uid = self._set_in.get(set_uid, "")
         found = self._deployments.get(uid)
-        if found is None or found.is_going:
+        if found is None or found.is_going or found.key.namespace in self._going:
             return
         sets = [each for each, of in self._set_in.items() if of == uid]
         ready = sum(len(self._ready.get(each, ())) for each in sets)
         told_at = self._told[set_uid][1]
         floor = found.floor(told_at, sight.seconds)
+        if any(sight.seconds - self._refused.get(each, -GRACE_SECONDS) < GRACE_SECONDS for each in sets):
+            floor = min(floor, found.replicas - 1)
         ill = sum(at > told_at - GRACE_SECONDS for each in sets for at in self._ill.get(each, ()))
         if ready + ill < floor:
             raise Violation(

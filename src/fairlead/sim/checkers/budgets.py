@@ -1,7 +1,8 @@
 """Disruption budgets as checkers see them, counted for themselves: nothing here is the ledger's or the controller's.
 
-`Guarded` follows budgets, the pods they cover and what the owners of these are scaled to. The worlds' guarded pods
-belong to StatefulSets and to ReplicaSets without a Deployment. Shared by `disruptions.py` and `allowances.py`.
+`Guarded` follows budgets, the pods they cover and what the owners of these are scaled to: of a ReplicaSet that belongs
+to a Deployment, what that one wants, as in a rollout several sets share it. Pods of Jobs and DaemonSets, and those of
+nobody, have nothing that says how many there should be. Shared by `disruptions.py` and `allowances.py`.
 """
 
 from __future__ import annotations
@@ -11,10 +12,10 @@ from typing import Any
 
 from fairlead.model.key import Key
 from fairlead.model.selectors import matches_label_selector
-from fairlead.model.views import BUDGETS, PODS, REPLICASETS, STATEFULSETS
+from fairlead.model.views import BUDGETS, DEPLOYMENTS, PODS, REPLICASETS, STATEFULSETS
 from fairlead.sim.checkers.contract import SeenChange
 
-_SCALED = (REPLICASETS.name, STATEFULSETS.name)
+_SCALED = (DEPLOYMENTS.name, REPLICASETS.name, STATEFULSETS.name)
 
 
 class Guarded:
@@ -24,6 +25,7 @@ class Guarded:
         self.budgets: dict[Key, Any] = {}
         self.pods: dict[Key, Any] = {}
         self._scales: dict[str, int] = {}  # uid of an owner -> replicas
+        self._deployments: dict[str, str] = {}  # uid of a ReplicaSet -> that of its Deployment
 
     def saw(self, sight: SeenChange) -> bool:
         """Whether it was a pod."""
@@ -33,7 +35,12 @@ class Guarded:
         elif resource == BUDGETS.name:
             _put(self.budgets, sight)
         elif resource in _SCALED:
-            self._scales[sight.last.metadata.uid] = sight.last.spec.replicas
+            meta = sight.last.metadata
+            self._scales[meta.uid] = sight.last.spec.replicas
+            if resource == DEPLOYMENTS.name and sight.after is None:
+                del self._scales[meta.uid]
+            elif resource == REPLICASETS.name:
+                self._deployments[meta.uid] = meta.controller.uid if meta.controller else ""
         return resource == PODS.name
 
     def over(self, pod: Key, labels: dict[str, str]) -> Iterator[tuple[Key, Any]]:
@@ -51,7 +58,17 @@ class Guarded:
 
     def expected(self, at: Key) -> int:
         owners = {pod.metadata.controller.uid for _, pod in self.under(at) if pod.metadata.controller}
-        return sum(self._scales.get(uid, 0) for uid in owners)
+        return sum(self._scales.get(uid, 0) for uid in {self._scaled(uid) for uid in owners})
+
+    def _scaled(self, owner: str) -> str:
+        """Whose number of replicas counts."""
+        deployment = self._deployments.get(owner, "")
+        return deployment if deployment in self._scales else owner
+
+    def is_scaled(self, at: Key) -> bool:
+        """Whether something says of every pod that a budget covers how many of its like there should be."""
+        owners = (pod.metadata.controller for _, pod in self.under(at))
+        return all(owner is not None and owner.uid in self._scales for owner in owners)
 
     def needed(self, at: Key) -> int:
         """How many healthy pods the budget, as it is written now, wants kept. One that says nothing: all."""

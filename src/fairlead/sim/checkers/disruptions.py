@@ -1,7 +1,9 @@
 """Voluntary disruptions in flight never exceed the budget: evicted pods that nothing has made up for yet.
 
 Only evictions are counted, whatever else is ill. One is made up for when a pod that is new becomes ready; and there are
-never more in flight than pods missing, so one that needs no replacement (its owner shrank) is forgotten.
+never more in flight than pods missing, so one that needs no replacement (its owner shrank) is forgotten. So is what
+flew under a budget that is gone: one that is made again begins anew. Budgets over pods of which nothing says how many
+there should be (`Guarded.is_scaled`) are left to `fresh-allowance`.
 """
 
 from __future__ import annotations
@@ -23,6 +25,8 @@ class DisruptionsInFlight:
 
     def saw(self, sight: SeenChange) -> None:
         if not self._guarded.saw(sight):
+            if sight.after is None:
+                self._flying.pop(sight.key, None)
             return
         if was_evicted(sight):
             self._evicted(sight)
@@ -37,6 +41,9 @@ class DisruptionsInFlight:
         for at, _ in guarded.over(sight.key, sight.before.metadata.labels):
             flying = self._flying.setdefault(at, [])
             flying.append(sight.key.name)
+            if not guarded.is_scaled(at):
+                continue
+            self._forget_needless(at, flying)
             allowed = max(0, guarded.expected(at) - guarded.needed(at))
             if len(flying) > allowed:
                 raise Violation(
@@ -52,6 +59,10 @@ class DisruptionsInFlight:
             if flying and is_new:
                 flying.pop(0)
             if flying:
-                healthy = sum(is_healthy(pod) for _, pod in self._guarded.under(at))
-                missing = max(0, self._guarded.expected(at) - healthy)
-                del flying[: max(0, len(flying) - missing)]
+                self._forget_needless(at, flying)
+
+    def _forget_needless(self, at: Key, flying: list[str]) -> None:
+        """Of what is in flight no more is to be made up for than is missing: a rollout may have one pod too many."""
+        healthy = sum(is_healthy(pod) for _, pod in self._guarded.under(at))
+        missing = max(0, self._guarded.expected(at) - healthy)
+        del flying[: max(0, len(flying) - missing)]

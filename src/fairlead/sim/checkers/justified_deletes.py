@@ -4,6 +4,9 @@ Judged at the very revision of the deletion: the owner by uid, not by name; what
 There is no allowance for what a plane has not seen yet, nor for requests that arrive after their sender gave up: a
 deletion commits only while the set is as it was when the deletion was decided (its premise).
 
+Where the API judges no premises, a deletion can come when the number has risen; for as long as a request may be under
+way (`lag_seconds`) the lower number counts.
+
 One allowance is left. A pod that somebody else takes (people, a node, the pod's own end, the scheduler for a pod that
 matters more, a taint, the rule for a node that came back) is not held against the plane until the set's status says how
 many are left: the premise covers the set, not each of its pods, and the set learns of such a loss only by looking.
@@ -28,16 +31,22 @@ NAMESPACES = "namespaces"
 class _Set:
     key: Key
     replicas: int = 0
+    former: list[tuple[float, int]] = field(default_factory=list)  # until when it wanted how many
     is_going: bool = False
     taken: int = 0  # live pods that others took since the status was last right
     live: set[Key] = field(default_factory=set)
+
+    def wanted(self, since: float) -> int:
+        """The lowest number that was in force after `since`."""
+        return min([self.replicas, *(replicas for until, replicas in self.former if until > since)])
 
 
 class JustifiedDeletes:
     name = "justified-deletes"
     sees = frozenset({REPLICASETS.name, PODS.name, NAMESPACES})
 
-    def __init__(self) -> None:
+    def __init__(self, lag_seconds: float = 0.0) -> None:
+        self._lag_seconds = lag_seconds
         self._sets: dict[str, _Set] = {}  # by uid
         self._set_of: dict[Key, _Set] = {}  # live pods -> their set
         self._going: set[str] = set()  # namespaces
@@ -60,6 +69,8 @@ class JustifiedDeletes:
     def _changed(self, sight: SeenChange) -> None:
         meta = sight.last.metadata
         found = self._set(meta.uid, sight.key)
+        if self._lag_seconds and sight.before is not None and found.replicas != sight.last.spec.replicas:
+            found.former.append((sight.seconds, found.replicas))
         found.replicas = sight.last.spec.replicas
         found.is_going = sight.after is None or bool(meta.deletion_timestamp)
         if sight.last.status.replicas == len(found.live):
@@ -84,11 +95,13 @@ class JustifiedDeletes:
         makes_way = sight.last.metadata.annotations.get(REPLACES) in self._back
         if not (is_deleted and sight.by_plane) or sight.by_scheduler or sight.for_a_node or makes_way:
             former.taken += 1
-        elif not self._may_empty(former) and len(former.live) + former.taken < former.replicas:
+            return
+        wanted = former.wanted(sight.seconds - self._lag_seconds)
+        if not self._may_empty(former) and len(former.live) + former.taken < wanted:
             raise Violation(
                 self.name,
                 f"{sight.origin} deleted {key.name}: {former.key.name} has {len(former.live)} left "
-                f"and wants {former.replicas}",
+                f"and wants {wanted}",
             )
 
     def _note_return(self, sight: SeenChange) -> None:

@@ -4,13 +4,15 @@ ReplicaSets, StatefulSets and Jobs are judged by their spec as it is at that ver
 commits only while the owner is as it was when that was decided (its premise), so neither a count that sank unseen nor a
 request that comes late is an excuse. Where the API judges no premises, a create can come when the number has sunk; for
 as long as a request may be under way (`lag_seconds`) the higher number counts, and one whose sender gave up is not
-judged: its set may have moved on, and with it the names of its pods.
+judged: its set may have moved on, and with it the names of its pods. Nor do the pods of a ReplicaSet that came so count
+for its Deployment, which may have moved on to another set.
 A StatefulSet is judged by the ordinal of the new pod: it fills the places that it wants before others are given up.
 Pods that an owner adopts are not judged, but count from then on: they ran before it, and it takes away what is its own.
 
 Of a Deployment what is desired may sink while its sets have not been told: until a status tells that a generation was
 observed, and for `GRACE_SECONDS`, the higher number still counts. Its number is carried out by its sets, each of which
-is right by itself at any time; they are told of a new number one after the other. Children on their way out do not
+is right by itself at any time; they are told of a new number one after the other, and of none once the Deployment is
+being deleted: then it is not judged. Children on their way out do not
 count: Kubernetes replaces a pod when its deletion has begun.
 """
 
@@ -34,6 +36,7 @@ class _Owner:
     parent: str  # uid of the owner's own controller
     limits: list[tuple[int, float, int]] = field(default_factory=list)  # (generation, since, limit), rising
     observed: int = 0
+    is_going: bool = False
 
     def allowed(self, seconds: float, lag_seconds: float) -> int:
         """The highest limit that may still be acted on."""
@@ -59,6 +62,7 @@ class LiveChildren:
     def __init__(self, lag_seconds: float = 0.0) -> None:
         self._lag_seconds = lag_seconds
         self._owners: dict[str, _Owner] = {}  # by uid
+        self._late: set[str] = set()  # uids of owners whose makers had given up
         self._owned: dict[str, list[str]] = {}  # uid -> uids of what it controls
         self._owner_of: dict[Key, str] = {}  # live pods -> uid of their controller
         self._live: dict[str, int] = {}  # uid -> live pods that name it as controller
@@ -77,7 +81,9 @@ class LiveChildren:
         view = sight.after
         meta = view.metadata
         owner = self._owners.get(meta.uid)
-        parent = meta.controller.uid if meta.controller else ""
+        if owner is None and self._lag_seconds and sight.origin.startswith(LATE):
+            self._late.add(meta.uid)
+        parent = meta.controller.uid if meta.controller and meta.uid not in self._late else ""
         if owner is None:
             owner = self._owners[meta.uid] = _Owner(sight.key, parent)
             self._owned.setdefault(parent, []).append(meta.uid)
@@ -87,6 +93,7 @@ class LiveChildren:
             owner.parent = parent
         if not owner.limits or owner.limits[-1][0] != meta.generation:
             owner.limits.append((meta.generation, sight.seconds, _LIMITS[sight.key.resource](view)))
+        owner.is_going = bool(meta.deletion_timestamp) and sight.key.resource == DEPLOYMENTS.name
         owner.observed = getattr(view.status, "observed_generation", meta.generation)
 
     def _pod(self, sight: SeenChange) -> None:
@@ -114,7 +121,7 @@ class LiveChildren:
         while uid and (owner := self._owners.get(uid)) is not None:
             live = self._count(uid, owner, sight)
             allowed = owner.allowed(sight.seconds, self._lag_seconds)
-            if live > allowed:
+            if live > allowed and not owner.is_going:
                 raise Violation(
                     self.name,
                     f"{sight.key.name} is live child {live} of {owner.key.resource} "

@@ -1,13 +1,13 @@
 """What SchedulerOverrides promise, judged at every commit by the clock of the run.
 
-- Nothing acts on one that has ended: an eviction of a drain and a Reservation made for one commit only while there is
-  an override that says so, and has not ended.
+- Nothing acts on one that has ended: an eviction of a drain, a Reservation made for one and its use by a pod commit
+  only while there is an override that says so, and has not ended.
 - None allows more than it says: Reservations made for one are no more than its replicas, and so are the pods that it
   raises at a time.
 - What is held stays held, once its status says that all have observed it, and the longest time has passed that a
   request may be under way, until the time that a plane whose clock is ahead may take for its end: no pod is bound where
-  it is to avoid, no ReplicaSet of the target gets more than the Deployment asked for when the override was made, and
-  none of a template that came while rollouts are paused gets any.
+  it is to avoid, no ReplicaSet of the target gets more than the Deployment asked for when the override was made, or
+  than its sets had until then, and none of a template that came while rollouts are paused gets any.
 - At rest it tells the truth: each that has ended says so, and as residue what is left of it, no less and no more; no
   workload is told as held, and no slice carries weights of zones.
 """
@@ -57,6 +57,8 @@ class OverridesAreKept:
         self._deployments: dict[Key, Deployment] = {}
         self._begun: dict[Key, dict[Key, Deployment]] = {}  # by override: the Deployments as they were then
         self._made: dict[Key, dict[Key, None]] = {}
+        self._sets: dict[Key, tuple[str, int]] = {}  # of which Deployment, by its uid, and how many replicas
+        self._had: dict[tuple[Key, str], int] = {}  # by override and Deployment: at first
 
     def saw(self, sight: SeenChange) -> None:
         resource = sight.key.resource
@@ -72,14 +74,16 @@ class OverridesAreKept:
                 self._deployments.pop(sight.key, None)
             else:
                 self._deployments[sight.key] = sight.after
+        elif resource == REPLICASETS.name:
+            if self._overrides:
+                self._saw_set(sight)
+            self._note_set(sight)
+        elif resource == RESERVATIONS.name:
+            self._saw_reservation(sight)
         elif not self._overrides:
             return
         elif resource == PODS.name:
             self._saw_pod(sight)
-        elif resource == REPLICASETS.name:
-            self._saw_set(sight)
-        elif resource == RESERVATIONS.name and sight.before is None:
-            self._saw_reservation(sight)
 
     def _saw_override(self, sight: SeenChange) -> None:
         if sight.after is None:
@@ -154,7 +158,9 @@ class OverridesAreKept:
                 continue
             own = Key(OVERRIDES.name, each.metadata.namespace, each.metadata.name)
             begun = self._begun[own].get(Key(DEPLOYMENTS.name, found.metadata.namespace, owner.name))
-            asked = begun.spec.replicas if begun is not None else 0
+            asked = self._had_at_first(own, owner.uid)
+            if begun is not None:
+                asked = max(begun.spec.replicas, asked - _SURGE_MAX)
             if changes.pause_expansion and found.spec.replicas > asked + _SURGE_MAX:
                 told = f"{found.metadata.name} got {found.spec.replicas} replicas, and {each.metadata.name} keeps"
                 raise Violation(self.name, f"{told} its workload at {asked}")
@@ -162,13 +168,31 @@ class OverridesAreKept:
                 told = f"{found.metadata.name} got {found.spec.replicas} replicas of {_image(found)}"
                 raise Violation(self.name, f"{told}, and {each.metadata.name} pauses rollouts")
 
+    def _had_at_first(self, override: Key, uid: str) -> int:
+        told = sum(replicas for owner, replicas in self._sets.values() if owner == uid)
+        return self._had.setdefault((override, uid), told)
+
+    def _note_set(self, sight: SeenChange) -> None:
+        owner = sight.after.metadata.controller if sight.after is not None else None
+        if owner is None:
+            self._sets.pop(sight.key, None)
+        else:
+            self._sets[sight.key] = (owner.uid, sight.last.spec.replicas)
+
     def _saw_reservation(self, sight: SeenChange) -> None:
         found: Reservation = sight.last
         key = ledger.made_for(found.metadata)
         if key is None:
             return
         override = self._overrides.get(key)
-        if override is None or not ledger.is_active(override, clock(sight.seconds) - _CLOCK_SECONDS):
+        over = override is None or not ledger.is_active(override, clock(sight.seconds) - _CLOCK_SECONDS)
+        user = found.status.allocated_to
+        if over and user is not None and (sight.before is None or sight.before.status.allocated_to != user):
+            told = f"pod {user.name} was bound with reservation {sight.key.name}"
+            raise Violation(self.name, f"{told}, made for {key.name}, which has ended")
+        if sight.before is not None:
+            return
+        if override is None or over:
             raise Violation(
                 self.name, f"reservation {sight.key.name} was made for {key.name}, which has ended"
             )

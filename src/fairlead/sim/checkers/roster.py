@@ -55,6 +55,7 @@ from fairlead.sim.checkers.slices import SlicesAtRest
 from fairlead.sim.checkers.sound_capacity import SoundCapacity
 from fairlead.sim.checkers.stranded_marks import NoStrandedMarks
 from fairlead.sim.checkers.templates import TemplatesReachPods
+from fairlead.sim.checkers.under_lease import RunsWhileLeased
 from fairlead.sim.checkers.writers_progress import WritersProgress
 
 # So long a request may be under way (`sim/network.py`), a moment for each end included.
@@ -78,7 +79,7 @@ def all_checkers(fencing: bool = True) -> tuple[Checker, ...]:
         DisruptionsInFlight(),
         FreshAllowance(),
         LiveChildren(lag),
-        JustifiedDeletes(),
+        JustifiedDeletes(lag),
         JustifiedRemovals(lag),
         Availability(),
         SoundCapacity(),
@@ -122,6 +123,8 @@ def all_checkers(fencing: bool = True) -> tuple[Checker, ...]:
     )
 
 
-def process_checkers() -> tuple[AtMostOne, RunsOnce, EndsInTime, OutlivesThePlane, TruthfulAtRest]:
+def process_checkers() -> tuple[
+    AtMostOne, RunsOnce, EndsInTime, OutlivesThePlane, RunsWhileLeased, TruthfulAtRest
+]:
     """Those that are told of every run of a process as well."""
-    return AtMostOne(), RunsOnce(), EndsInTime(), OutlivesThePlane(), TruthfulAtRest()
+    return AtMostOne(), RunsOnce(), EndsInTime(), OutlivesThePlane(), RunsWhileLeased(), TruthfulAtRest()

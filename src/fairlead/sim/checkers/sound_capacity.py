@@ -8,23 +8,29 @@ known of nodes.
 
 What was so less than GRACE_SECONDS ago may be unknown to the plane: a pod that has become unsound since counts as sound
 for what is left, one that has become sound does not count for what there was.
+
+Where none may be away because a share was rounded down, and another set of it says that a quota refuses its pods, or
+said so less than GRACE_SECONDS ago, one may go before another is there (docs/adr/0017).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from fairlead.model.key import Key
 from fairlead.model.marks import OUT_OF_SERVICE, RELEASED, SUSPECT, UNREACHABLE
+from fairlead.model.reasons import WAITING_FOR
 from fairlead.model.views import DEPLOYMENTS, NODES, PODS, REPLICASETS
+from fairlead.model.waiting import QUOTA_REASONS
 from fairlead.sim.checkers.availability import least_available
 from fairlead.sim.checkers.contract import CommittedObjects, SeenChange
 from fairlead.sim.checkers.live_children import GRACE_SECONDS, most_replicas
 from fairlead.sim.violation import Violation
 
 _BY = "deployment of plane-"
-_LONG_AGO = -1e9
+_LONG_AGO, _STILL = -1e9, 1e9
 _MARKS = (SUSPECT, UNREACHABLE, OUT_OF_SERVICE)  # taints
 
 
@@ -40,15 +46,17 @@ class _Pod:
 class _Deployment:
     name: str
     observed: int = 0
-    limits: list[tuple[int, float, int, int]] = field(default_factory=list)  # generation, since, least, most
+    # generation, since, least, least while a quota refuses the surge, most
+    limits: list[tuple[int, float, int, int, int]] = field(default_factory=list)
 
-    def bounds(self, seconds: float) -> tuple[int, int]:
+    def bounds(self, seconds: float, is_refused: bool) -> tuple[int, int]:
         """The lowest and the highest number that may still be acted on."""
-        least, most = self.limits[-1][2:]
-        for (_, _, low, high), (generation, since, _, _) in zip(self.limits, self.limits[1:], strict=False):
+        valid = [self.limits[-1]]
+        for limits, (generation, since, *_) in pairwise(self.limits):
             if generation > self.observed or seconds - since < GRACE_SECONDS:
-                least, most = min(least, low), min(most, high)
-        return least, most
+                valid.append(limits)
+        least = min(refused if is_refused else plain for _, _, plain, refused, _ in valid)
+        return least, min(most for *_, most in valid)
 
 
 class SoundCapacity:
@@ -61,6 +69,7 @@ class SoundCapacity:
         self._pods: dict[str, dict[Key, _Pod]] = {}  # uid of a ReplicaSet -> its pods
         self._sets: dict[str, dict[str, int]] = {}  # uid of a Deployment -> its sets' sizes by uid
         self._deployments: dict[str, _Deployment] = {}
+        self._refused: dict[str, float] = {}  # uid of a ReplicaSet -> until when a quota refused its pods
 
     def saw(self, sight: SeenChange) -> None:
         resource = sight.key.resource
@@ -110,7 +119,8 @@ class SoundCapacity:
         found = self._deployments.setdefault(meta.uid, _Deployment(meta.name))
         found.observed = view.status.observed_generation
         if not found.limits or found.limits[-1][0] != meta.generation:
-            limits = (least_available(view.spec), most_replicas(view))
+            least = least_available(view.spec)
+            limits = (least, least - _may_lack_one(view.spec, least), most_replicas(view))
             found.limits.append((meta.generation, sight.seconds, *limits))
 
     def _set(self, sight: SeenChange) -> None:
@@ -120,19 +130,32 @@ class SoundCapacity:
             for sizes in self._sets.values():
                 sizes.pop(meta.uid, None)
             return
+        self._note_refusal(sight)
         sizes = self._sets.setdefault(owner.uid, {})
         before, after = sizes.get(meta.uid), sight.after.spec.replicas
         if before is not None and after < before and _BY in sight.origin and owner.uid in self._deployments:
             self._judge(self._deployments[owner.uid], sizes, {**sizes, meta.uid: after}, sight)
         sizes[meta.uid] = after
 
+    def _note_refusal(self, sight: SeenChange) -> None:
+        uid = sight.last.metadata.uid
+        if any(
+            each.type == WAITING_FOR and each.status == "True" and each.reason in QUOTA_REASONS
+            for each in sight.last.status.conditions
+        ):
+            self._refused[uid] = _STILL
+        elif self._refused.get(uid) == _STILL:
+            self._refused[uid] = sight.seconds
+
     def _judge(
         self, found: _Deployment, before: dict[str, int], after: dict[str, int], sight: SeenChange
     ) -> None:
-        least, most = found.bounds(sight.seconds)
+        earlier = sight.seconds - GRACE_SECONDS
+        others = before.keys() - {sight.last.metadata.uid}
+        is_refused = any(self._refused.get(uid, _LONG_AGO) > earlier for uid in others)
+        least, most = found.bounds(sight.seconds, is_refused)
         if sum(before.values()) > most:
             return  # too many must go, whatever can stay
-        earlier = sight.seconds - GRACE_SECONDS
         had = left = 0
         for uid, size in before.items():
             pods = self._pods.get(uid, {}).values()
@@ -144,6 +167,12 @@ class SoundCapacity:
                 f"{sight.origin} tells {sight.key.name} to have {after[sight.last.metadata.uid]} pods: {found.name} "
                 f"would have {left} sound pods left of {had}, and must keep {least}",
             )
+
+
+def _may_lack_one(spec: Any, least: int) -> bool:
+    """Whether that none may be away is the rounding's doing: a plain 0 is meant."""
+    said = ((spec.strategy or {}).get("rollingUpdate") or {}).get("maxUnavailable", "25%")
+    return 0 < least == spec.replicas and said not in (0, "0%")
 
 
 def _turn(pod: Any, sound: bool, seconds: float) -> None:

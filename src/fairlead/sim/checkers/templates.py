@@ -2,8 +2,10 @@
 
 Judged by content, field by field, and not by the hashes and labels that controllers go by. Of Deployments, StatefulSets
 and DaemonSets, each live pod; but not where people asked for something else: a Deployment that is paused, the strategy
-OnDelete, ordinals below a partition; nor where a rollout waits for a pod that is not ready, or that a quota or the want
-of a class refuses, as whoever makes it says in a condition. ReplicaSets and Jobs promise nothing of the kind.
+OnDelete, ordinals below a partition; nor where a rollout waits for a pod that is not ready, or for a pod or a set of
+them that a quota or the want of a class refuses, as whoever makes it says in a condition; nor where it was late and
+says that it goes no further, by the row of an EvidencePolicy, until somebody acts. ReplicaSets and Jobs promise nothing
+of the kind.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from fairlead.model.reasons import WAITING_FOR
+from fairlead.model.reasons import LATE, WAITING_FOR
 from fairlead.model.views import DAEMONSETS, DEPLOYMENTS, PODS, REPLICASETS, STATEFULSETS
 from fairlead.sim.checkers.contract import CommittedObjects, SeenChange
 from fairlead.sim.violation import Violation
@@ -47,7 +49,7 @@ def _rolled(objects: CommittedObjects, pods: dict[str, list[Any]]) -> Iterator[t
             sets.setdefault(each.metadata.controller.uid, []).append(each)
     for found in objects.of(DEPLOYMENTS.name).values():
         its = sets.get(found.metadata.uid, ())
-        if not found.spec.paused and not any(map(_is_refused, its)):
+        if not (found.spec.paused or _is_held(found) or any(map(_is_refused, (found, *its)))):
             yield DEPLOYMENTS.kind, found, [pod for each in its for pod in pods.get(each.metadata.uid, ())]
     for found in objects.of(STATEFULSETS.name).values():
         rolling = _rolling(found)
@@ -61,8 +63,13 @@ def _rolled(objects: CommittedObjects, pods: dict[str, list[Any]]) -> Iterator[t
 
 
 def _is_refused(maker: Any) -> bool:
-    """Whether pods that it asks for are refused until another object changes."""
+    """Whether pods, or the set for them, that it asks for are refused until another object changes."""
     return any(each.type == WAITING_FOR and each.status == "True" for each in maker.status.conditions)
+
+
+def _is_held(deployment: Any) -> bool:
+    told = (each.message for each in deployment.status.conditions if each.reason == LATE)
+    return any("(EvidencePolicy/" in message for message in told)
 
 
 def _rolling(workload: Any) -> Json | None:

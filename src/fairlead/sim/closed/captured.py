@@ -29,14 +29,22 @@ def tape_of(artifact: Artifact) -> Iterator[TapeItem]:
             yield from items_of(bytes(line.body))
 
 
-def flags_of(artifact: Artifact, identity: str, began: float) -> frozenset[str]:
+def flags_of(artifact: Artifact, identity: str, began: float) -> tuple[str, ...]:
     """What a plane that was started then ran, by the line that opened its first term; nothing if it never led."""
     for line in artifact.lines:
         if line.stream == DECISIONS and b'"term":' in bytes(line.body):
             told = codec.decode(bytes(line.body))
             if told.get("identity") == identity and parse_time(told["time"]) >= began:
-                return frozenset(each.partition("=")[0] for each in told["flags"])
-    return frozenset()
+                return tuple(told["flags"])
+    return ()
+
+
+def leader_of(artifact: Artifact) -> str:
+    """Who led when the tape begins, by the first line that opens a term."""
+    for line in artifact.lines:
+        if line.stream == DECISIONS and b'"term":' in bytes(line.body):
+            return str(codec.decode(bytes(line.body)).get("identity", ""))
+    return ""
 
 
 def beginning_of(artifact: Artifact, revision: int) -> tuple[dict[Key, Entry], list[RecordedChange]]:
@@ -64,20 +72,20 @@ def revisions_of_planes(artifact: Artifact, tape: Iterable[TapeItem]) -> frozens
     sent = [each for each in tape if isinstance(each, Sent)]
     users = frozenset(f"{OWN}{each.controller}" for each in sent)
     before = sorted({each.allotted for each in sent})
-    found = {
-        change.revision
-        for change in artifact.changes
-        if change.key[0] == LEASES.name and change.key[1] == NAMESPACE and change.key[2] in (LEASE, FENCE)
-    }
+    leases = {each.revision: each.key for each in artifact.changes if each.key[0] == LEASES.name}
+    found = {at for at, key in leases.items() if key[1] == NAMESPACE and key[2] in (LEASE, FENCE)}
+    others = leases.keys() - found  # of what stands between the newest before a write and its last
     for line in artifact.lines:
         if line.stream == AUDIT:
             told = codec.decode(bytes(line.body))
             last = told.get("revision")
-            if last and told.get("user") in users:
+            if last and told.get("user") not in users:
+                others.add(last)
+            elif last:
                 place = bisect_left(before, last)
                 first = before[place - 1] + 1 if place else last
                 found.update(range(max(first, last - OPERATIONS_MAX + 1), last + 1))
-    return frozenset(found)
+    return frozenset(found - others)
 
 
 def named(key: Key) -> str:

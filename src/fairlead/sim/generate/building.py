@@ -34,6 +34,7 @@ _MADE: dict[str, tuple[str, ...]] = {
     "jobs.batch": ("pods",),
     "services": ("endpointslices.discovery.k8s.io",),
     "serviceaccounts": ("configmaps",),
+    "scheduleroverrides.fairlead.dev": ("reservations.fairlead.dev",),
 }
 _ALWAYS = ("namespaces", "nodes", "pods", "leases.coordination.k8s.io")
 # Whose objects a controller is about, where that is not the first resource it reads alone.

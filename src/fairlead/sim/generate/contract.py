@@ -23,7 +23,7 @@ from fairlead.sim.scenario import Json, Scenario, ScenarioStep
 
 @dataclass(frozen=True, slots=True)
 class Thing:
-    """`revisions`: how often people have changed its template."""
+    """`revisions`: how often people have changed its template; `after_seconds`: so much later they come to make it."""
 
     manifest: Json
     plural: str
@@ -31,6 +31,7 @@ class Thing:
     actions: tuple[Action, ...] = ()
     owner: Thing | None = None  # whose uid its manifest is to name
     revisions: int = 0
+    after_seconds: float = 0.0
 
     @property
     def api_version(self) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from fairlead.api.access.users import MASTERS, User
 from fairlead.core import codec
 from fairlead.port.request import APPLY_PATCH, STRATEGIC_PATCH, Request
 from fairlead.sim.generate.contract import Action, Taken, Thing
@@ -24,6 +25,7 @@ from fairlead.sim.scenario import (
 )
 
 TRIES = 4
+_SECOND = User("second", groups=(MASTERS,))
 MARKED = "mark for disruption"
 _POLICIES = ("Background", "Foreground", "Orphan")
 _SOON, _FAR = (0.0, 0.02, 0.3, 1.0), (4.0, 9.0)
@@ -154,6 +156,13 @@ def _mark(draw: Draw, thing: Thing, at: float) -> Taken:
     return Taken(thing, (_step(ScenarioStep(at, request), thing, MARKED),))
 
 
+def _approve_override(draw: Draw, thing: Thing, at: float) -> Taken:
+    """By a second person; refused where nobody has to."""
+    approved = {"type": "Approved", "status": "True", "reason": "Approved", "message": "approved"}
+    made = _patched(at, thing, {"status": {"conditions": [approved]}}, "approve an override", "approval")
+    return Taken(thing, (replace(made, user=_SECOND),))
+
+
 def pods_of(thing: Thing, most: int) -> Pick:
     return Pick("pods", thing.namespace, (("app", thing.name),), most=most)
 
@@ -190,4 +199,5 @@ APPLY, REPLACE = Action("apply", _apply), Action("replace", _replace)
 DELETE, RECREATE = Action("delete", _delete), Action("recreate", _recreate)
 EVICT, DELETE_PODS = Action("evict", _evict), Action("delete pods", _delete_pods)
 MARK = Action("mark for disruption", _mark)
+APPROVE_OVERRIDE = Action("approve an override", _approve_override)
 PLAIN = (APPLY, REPLACE, DELETE, RECREATE)

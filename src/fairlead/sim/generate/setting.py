@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from fairlead.agent.contract import NodeSettings
+from fairlead.model.marks import ZONE
 from fairlead.sim.generate.contract import Setting
 from fairlead.sim.generate.draw import Draw
 from fairlead.sim.scenario import Json
@@ -12,6 +15,7 @@ _ZONES = ("a", "b")
 _ROOM = {"cpu": "32", "memory": "256Gi", "pods": "110"}
 _TIGHT = ({"cpu": "2", "memory": "8Gi", "pods": "110"}, {"cpu": "32", "memory": "256Gi", "pods": "3"})
 TEAM = "team"
+_NO_LABELS: Mapping[str, str] = {}
 
 
 def draw_setting(draw: Draw) -> Setting:
@@ -32,18 +36,28 @@ def draw_setting(draw: Draw) -> Setting:
 
 
 def _node(draw: Draw, number: int, room: Json, tainted: bool) -> Json:
-    labels = {"topology.kubernetes.io/zone": draw.one_of("zone", _ZONES)}
-    ready = {"type": "Ready", "status": "True", "reason": "Ready"}
-    body: Json = {
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": {"name": f"node-{number}", "labels": labels},
-        "status": {"allocatable": room, "capacity": room, "conditions": [ready]},
-    }
+    body = hollow_node(f"node-{number}", draw.one_of("zone", _ZONES), room)
     if tainted:
         body["spec"] = {"taints": [{"key": "example.com/kept", "effect": "NoSchedule"}]}
     return body
 
 
+def hollow_node(name: str, zone: str, room: Json = _ROOM, labels: Mapping[str, str] = _NO_LABELS) -> Json:
+    ready = {"type": "Ready", "status": "True", "reason": "Ready"}
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": {ZONE: zone, **labels}},
+        "status": {"allocatable": room, "capacity": room, "conditions": [ready]},
+    }
+
+
 def machine_settings(count: int) -> tuple[NodeSettings, ...]:
     return tuple(nodes.settings(f"node-{'abc'[number]}1") for number in range(count))
+
+
+def node_places(setting: Setting) -> list[tuple[str, str]]:
+    """Its nodes, by name and zone."""
+    if setting.machines:
+        return [(each.name, each.labels[ZONE]) for each in machine_settings(setting.machines)]
+    return [(each["metadata"]["name"], each["metadata"]["labels"][ZONE]) for each in setting.nodes]

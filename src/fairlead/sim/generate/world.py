@@ -13,6 +13,7 @@ from dataclasses import replace
 from functools import partial
 
 from fairlead.control.leadership import LeadershipSettings
+from fairlead.core.quantity import milli
 from fairlead.model.key import Key
 from fairlead.port.capabilities import FAIRLEAD, KUBERNETES
 from fairlead.sim.chance import Chance
@@ -21,9 +22,11 @@ from fairlead.sim.generate.contract import GeneratedWorld, Ingredient, Setting, 
 from fairlead.sim.generate.draw import Draw
 from fairlead.sim.generate.ending import compared
 from fairlead.sim.generate.fleet import cleared, of_nodes, of_spaces
-from fairlead.sim.generate.ingredients.control import CONTROLS
+from fairlead.sim.generate.ingredients.control import CONTROLS, OVERRIDES
+from fairlead.sim.generate.ingredients.places import PLACES, loses_work
 from fairlead.sim.generate.ingredients.roster import INGREDIENTS
 from fairlead.sim.generate.ingredients.rules import RULES
+from fairlead.sim.generate.ingredients.templates import workloads
 from fairlead.sim.generate.people import EDIT, MARKED, ROLL_BACK, TRIES, lane_of, make
 from fairlead.sim.generate.setting import draw_setting, machine_settings
 from fairlead.sim.generate.swarm import swarm, told
@@ -38,9 +41,14 @@ _ACTIONS = (0, 0, 1, 1, 2, 3)
 _FAULTS_UNTIL = (8.0, 15.0, 25.0)
 # What follows from these takes longer than any back-off: marks, and what is left on nodes that went, are kept a while.
 _SLOW, _SLOW_SECONDS = ("delete a node", MARKED), 200.0
+# An override of 40 s ends so late by a plane whose clock is 60 s behind the server's. It is in force until then, and a
+# world at rest is judged as one in which none is.
+_HELD_SECONDS = 110.0
 _RULED = 0.15  # the share of worlds with something that requests are judged by
 _CONTROLLED = 0.12  # the share with an override, an autoscaler, or a policy for rollouts that fail
+_PLACED = 0.1  # the share with an override of a place, or of room that is kept
 _LEASES = (8.0, 12.0, 20.0)
+_PODS_MAX = 4  # as many as people ask a workload for, and one while it rolls out
 _WITH_PODS = ("deployments", "replicasets", "statefulsets", "daemonsets", "jobs", "cronjobs", "pods")
 
 
@@ -50,6 +58,8 @@ def generate(seed: int) -> GeneratedWorld:
     drawn = [*_things(draw, setting), *_rules(draw.of("rules"), setting)]
     so_far = replace(setting, things=tuple(thing for _, thing in drawn))
     drawn += _controls(draw.of("control"), so_far)
+    so_far = replace(setting, things=tuple(thing for _, thing in drawn))
+    drawn += _places(draw.of("places"), so_far)
     setting = replace(setting, things=tuple(thing for _, thing in drawn))
     steps = [
         step
@@ -63,18 +73,27 @@ def generate(seed: int) -> GeneratedWorld:
     faults = swarm(draw.of("faults"), machines=setting.machines > 0)
     # What is left of a workload that goes without its dependents depends on how much of it there was.
     done = {step.action for step in steps}
-    left = "delete Orphan" in done
+    left = any(step.action == "delete Orphan" and step.request.plural != OVERRIDES for step in steps)
     closed = "delete a node" in done or ("cordon" in done and "uncordon" not in done)
     contends = left or closed or setting.is_tight or any(ingredient.contends for ingredient, _ in drawn)
-    contends = contends or _is_crowded(setting) or _is_stalled(setting, steps)
+    contends = contends or _is_crowded(setting) or _is_stalled(setting, steps) or loses_work(setting)
     scenario = _scenario(draw.of("scenario"), setting, steps, contends)
     return GeneratedWorld(scenario, faults, _told(setting, scenario, steps, told(faults)))
 
 
 def _is_crowded(setting: Setting) -> bool:
-    """Machines are small: where other pods come to be decides whether each node has room for its pod of a DaemonSet."""
+    """Machines are small: where other pods come to be decides whether each node has room for its pod of a DaemonSet,
+    and who comes first decides who has room at all."""
     kinds = [thing.plural for thing in setting.things if thing.plural in _WITH_PODS]
-    return bool(setting.machines) and "daemonsets" in kinds and len(kinds) > 1
+    if not setting.machines or ("daemonsets" in kinds and len(kinds) > 1):
+        return bool(setting.machines)
+    room = sum(milli(node.allocatable["cpu"]) for node in machine_settings(setting.machines))
+    return _PODS_MAX * sum(map(_asked_milli, workloads(setting))) > room
+
+
+def _asked_milli(thing: Thing) -> int:
+    containers = thing.manifest["spec"]["template"]["spec"]["containers"]
+    return sum(milli(each["resources"]["requests"]["cpu"]) for each in containers)
 
 
 def _is_stalled(setting: Setting, steps: list[ScenarioStep]) -> bool:
@@ -123,9 +142,17 @@ def _controls(draw: Draw, setting: Setting) -> list[tuple[Ingredient, Thing]]:
     return [(chosen, thing) for thing in chosen.make(draw, setting, "control")]
 
 
+def _places(draw: Draw, setting: Setting) -> list[tuple[Ingredient, Thing]]:
+    """Overrides that close places or lend room, in some worlds."""
+    if setting.is_narrow or not draw.happens("places", _PLACED):
+        return []
+    chosen = draw.weighted("which", [(each, each.weight) for each in PLACES])
+    return [(chosen, thing) for thing in chosen.make(draw, setting, "place")]
+
+
 def _life(draw: Draw, ingredient: Ingredient, thing: Thing) -> list[ScenarioStep]:
     """It is made, and people do this and that with it, until it is gone."""
-    at = draw.one_of("start", _STARTS)
+    at = draw.one_of("start", _STARTS) + thing.after_seconds
     steps = [make(at, thing)]
     left: Thing | None = thing
     for _ in range(draw.one_of("actions", _ACTIONS)):
@@ -173,6 +200,8 @@ def _scenario(draw: Draw, setting: Setting, steps: list[ScenarioStep], contends:
         )
     elif any(step.action in _SLOW for step in steps):
         made = replace(made, quiet_seconds=_SLOW_SECONDS)
+    elif any(thing.plural == OVERRIDES for thing in setting.things):
+        made = replace(made, quiet_seconds=_HELD_SECONDS)
     if not setting.machines and draw.happens("all controllers", 0.03):
         made = replace(made, deciders=deciders_for(ALL_KINDS))
     if made.planes > 1 and made.deciders is not None and draw.happens("older", 0.3):

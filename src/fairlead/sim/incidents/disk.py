@@ -9,31 +9,18 @@ disk_full     for `seconds` there is room for leases and deletions only
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
 
 from fairlead.model.key import Key
 from fairlead.sim.chance import Chance
+from fairlead.sim.incidents.observer import MishapObserver
 from fairlead.sim.processes.planes import PlaneProcess
 from fairlead.sim.processes.server import SimulatedServer
 from fairlead.sim.scenario import DiskMishap
 from fairlead.sim.time import Timeline
-from fairlead.store.contract import Entry
 
 _RESTART_MS = 4_000
 _LOST_MAX = 24  # changes
 _MARK_AHEAD = 64  # revisions above the newest that the mark may have promised
-
-
-class MishapObserver(Protocol):
-    """Whoever judges the run, and plays the people in it: the world."""
-
-    def decayed(self, key: Key) -> None: ...
-
-    def lost_changes(self, entries: tuple[Entry, ...]) -> None: ...
-
-    def give_up(self, key: Key) -> None: ...
-
-    def mishap_over(self) -> None: ...
 
 
 class DiskMishaps:

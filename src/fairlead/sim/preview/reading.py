@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import msgspec
 
@@ -18,7 +17,6 @@ from fairlead.sim.preview.difference import Act
 from fairlead.sim.preview.world import PreviewCommit
 from fairlead.store.contract import ADDED, DELETED, Entry
 
-Json = dict[str, Any]
 _HEAD = msgspec.json.Decoder(Anything)
 _NODE = msgspec.json.Decoder(Node)
 _UNSAID = ("status", "metadata.resourceVersion", "metadata.generation", "metadata.managedFields")

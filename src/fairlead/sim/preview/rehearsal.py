@@ -17,17 +17,21 @@ from typing import Any
 
 import msgspec
 
+from fairlead.api.access.users import MASTERS, User
+from fairlead.api.admission.plane_conditions import PLANE
 from fairlead.core import codec
-from fairlead.core.times import parse_time
+from fairlead.core.times import parse_time, timestamp
 from fairlead.model.catalog import CATALOG
 from fairlead.model.key import Key
 from fairlead.model.kinds.runbook import ASKING, ENDED, RUN, RUNBOOK, SUCCEEDED
 from fairlead.model.kinds.scheduleroverride import APPROVED
 from fairlead.model.pod_decoder import decode_pod
+from fairlead.model.runbooks.measures import summary_of
 from fairlead.model.runbooks.values import type_of
 from fairlead.model.views import OVERRIDES, PODS
 from fairlead.model.views.runbooks import RUNBOOK_RUNS, RunbookRun, StepRecord
 from fairlead.port.request import MERGE_PATCH, Reply, Request
+from fairlead.reconcile.runbooks.scene import READINGS_FRESH_SECONDS
 from fairlead.sim.preview.change import SECOND, ProposedChange, carry_out, key_of
 from fairlead.sim.preview.difference import Act
 from fairlead.sim.preview.nodes import behaviour_of
@@ -43,6 +47,7 @@ _REST_SECONDS = 60.0
 _STEP_MS = 500
 _MADE_BY_RUN = "fairlead.dev/runbook-run"
 _run = msgspec.json.Decoder(RunbookRun).decode
+_SERVER = User(PLANE, groups=(MASTERS,))  # who measures for runs
 _GOOD = {"boolean": "true", "integer": "1", "duration": "30m"}
 
 
@@ -56,6 +61,7 @@ class Rehearsal:
     answers: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     meanwhile: Mapping[str, ProposedChange] = field(default_factory=dict)
     name: str = "rehearsal"
+    readings: Json | None = None  # what was measured on the live plane, by variable; it stays so
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +137,8 @@ class _Stage:
         self._since = world.seconds
         self._refused = ""
         self._played: list[str] = []
-        self._helped: set[str] = set()  # steps, and overrides, that somebody has acted for
+        # Steps, and overrides, that somebody has acted for. What others have asked for waits for its own second person.
+        self._helped = {each.uid for each in world.server.stored() if each.key.resource == OVERRIDES.name}
 
     def go(self, until_seconds: float) -> None:
         body = {
@@ -149,6 +156,7 @@ class _Stage:
             if run is not None and run.status.phase in ENDED:
                 return
             if run is not None:
+                self._measure(run)
                 self._approve()
                 self._help(run)
 
@@ -161,6 +169,22 @@ class _Stage:
         if reply.status >= 400:
             message = str(codec.decode(reply.body).get("message", ""))
             self._refused = f"{told}: {message}" if told else message
+
+    def _measure(self, run: RunbookRun) -> None:
+        """What the server does for a run: the numbers are those of the live plane, or else of a quiet one."""
+        spec, known = run.spec.procedure, run.status.readings
+        named = [each["name"] for part in ("metrics", "decisions") for each in spec.get(part) or ()]
+        if not named or (known and self._world.timeline.now - known.taken < READINGS_FRESH_SECONDS / 3):
+            return
+        quiet: Json = {each["name"]: 0.0 for each in spec.get("metrics") or ()}
+        nothing = summary_of((), "", "", 0.0)
+        quiet |= {each["name"]: nothing for each in spec.get("decisions") or ()}
+        if known is None:
+            sort = "as now, all the time" if self._wanted.readings is not None else "assumed: a quiet plane"
+            self._played.append(f"measured: {', '.join(named)} ({sort})")
+        values = {**quiet, **(self._wanted.readings or {})}
+        body = {"status": {"readings": {"at": timestamp(self._world.timeline.now), "values": values}}}
+        self._patch(RUN.plural, self._key, body, "status", "what is measured")
 
     # What people do
 
@@ -212,7 +236,7 @@ class _Stage:
             body=codec.encode(body),
             content_type=MERGE_PATCH,
         )
-        user = SECOND if subresource else None
+        user = {"approval": SECOND, "status": _SERVER}.get(subresource)
         self._world.ask(request, partial(self._heard, told), PERSON, user)
 
     # What came of it

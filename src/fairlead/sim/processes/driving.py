@@ -64,7 +64,7 @@ class SimulatedProcess(ABC, Generic[E, I]):
     @property
     def now(self) -> float:
         """What this process believes."""
-        return self._timeline.epoch + (self._timeline.ms * self._pace + self._skew_ms) / 1000
+        return self._clock()
 
     @abstractmethod
     def start(self) -> None: ...
@@ -205,8 +205,17 @@ class SimulatedProcess(ABC, Generic[E, I]):
         self.link.follow(name, since, asked.attempt, self._teller(name), self._clock)
 
     def _teller(self, resource: str) -> Callable[..., None]:
-        life = self._life
-        return lambda *events: self._hear(life, partial(self._told, resource, events))
+        life, timeline = self._life, self._timeline
+
+        def tell(*events: MirrorEvent) -> None:
+            ms = timeline.ms
+            hears = ms >= self._slow_until and ms > self._slow_last and life == self._life and self.up
+            if hears and ms >= self._paused_until and not self._waiting:  # as it most often is
+                self._feed(Mirrored(resource, events))
+            else:
+                self._hear(life, partial(self._told, resource, events))
+
+        return tell
 
     def _told(self, resource: str, events: tuple[MirrorEvent, ...]) -> Mirrored:
         now = self.now
@@ -215,4 +224,4 @@ class SimulatedProcess(ABC, Generic[E, I]):
         return Mirrored(resource, events)
 
     def _clock(self) -> float:
-        return self.now
+        return self._timeline.epoch + (self._timeline.ms * self._pace + self._skew_ms) / 1000

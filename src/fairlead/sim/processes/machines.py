@@ -19,7 +19,6 @@ What a process does is in its arguments:
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import partial
 
 from fairlead.agent.contract import (
@@ -47,6 +46,7 @@ from fairlead.agent.contract import (
 from fairlead.sim.chance import Chance, Stream
 from fairlead.sim.digest import Digest
 from fairlead.sim.processes.runs import CLOSED, DEADLINE, EXITED, LOST, POWER, STOPPED, ProcessRun, RunLog
+from fairlead.sim.processes.supervisors import MachineContainer, MachineSupervisor
 from fairlead.sim.time import Timeline
 
 _DELAYS_MS = 40  # of an instruction, and of what is told
@@ -55,37 +55,6 @@ _TERM, _KILL = 15, 9
 
 TellAgent = Callable[[Callable[[float], PodEvent]], None]  # how to make the event, given the agent's instant
 _OfPod = Open | Start | Stop | Refresh | Close
-
-
-@dataclass(slots=True)
-class _Container:
-    name: str
-    attempt: int
-    started_ms: int
-    argv: tuple[str, ...]
-    run: ProcessRun
-    ended: tuple[int, int, str, int] | None = None  # exit code, signal, reason, when
-    previous: _Container | None = None
-    stopping: bool = False
-    kill_at: int | None = None
-
-    @property
-    def running(self) -> bool:
-        return self.ended is None
-
-
-@dataclass(slots=True)
-class _Supervisor:
-    """All that is on this machine of one pod."""
-
-    uid: str
-    namespace: str
-    name: str
-    address: str
-    deadline_ms: int | None = None  # None: it has none
-    alive: bool = True
-    fenced: bool = False
-    containers: dict[str, _Container] = field(default_factory=dict)
 
 
 class SimulatedMachine:
@@ -106,7 +75,7 @@ class SimulatedMachine:
         self._chance = chance
         self._delays: dict[tuple[str, str], Stream] = {}
         self.kept: dict[tuple[str, str, str], Keep] = {}  # on its disk
-        self._pods: dict[str, _Supervisor] = {}
+        self._pods: dict[str, MachineSupervisor] = {}
         self._tell: TellAgent | None = None
         self._agent = 0  # which one is attached
         self._found = False
@@ -258,7 +227,7 @@ class SimulatedMachine:
     def _open(self, ask: Open) -> None:
         pod = self._pods.get(ask.uid)
         if pod is None:
-            pod = self._pods[ask.uid] = _Supervisor(
+            pod = self._pods[ask.uid] = MachineSupervisor(
                 ask.uid, ask.namespace, ask.name, ask.address, alive=False
             )
         if not pod.alive and not pod.fenced:
@@ -270,7 +239,7 @@ class SimulatedMachine:
                 self._timeline.at(pod.deadline_ms, self._look, pod)
         self._show(pod)
 
-    def _start(self, pod: _Supervisor, run: ContainerRun) -> None:
+    def _start(self, pod: MachineSupervisor, run: ContainerRun) -> None:
         before = pod.containers.get(run.name)
         over = pod.deadline_ms is not None and self._timeline.ms >= pod.deadline_ms
         if over or (before is not None and run.attempt <= before.attempt):
@@ -289,7 +258,7 @@ class SimulatedMachine:
             node=self.node,
             since_ms=ms,
         )
-        container = _Container(run.name, run.attempt, ms, run.argv, made, previous=before)
+        container = MachineContainer(run.name, run.attempt, ms, run.argv, made, previous=before)
         if before is not None:
             before.previous = None
         pod.containers[run.name] = container
@@ -301,7 +270,7 @@ class SimulatedMachine:
             self._timeline.after(int(seconds * 1000), self._exit, pod, container, code, 0, EXITED)
         self._show(pod)
 
-    def _stop(self, pod: _Supervisor, stop: Stop) -> None:
+    def _stop(self, pod: MachineSupervisor, stop: Stop) -> None:
         ms = self._timeline.ms
         for each in pod.containers.values():
             if not each.running or stop.container not in ("", each.name):
@@ -317,7 +286,7 @@ class SimulatedMachine:
                     self._timeline.after(delay, self._exit, pod, each, 128 + _TERM, _TERM, STOPPED)
         self._show(pod)
 
-    def _close(self, uid: str, pod: _Supervisor | None) -> None:
+    def _close(self, uid: str, pod: MachineSupervisor | None) -> None:
         if pod is not None:
             for each in pod.containers.values():
                 if each.running:
@@ -328,7 +297,7 @@ class SimulatedMachine:
 
     # What time and processes do
 
-    def _look(self, pod: _Supervisor) -> None:
+    def _look(self, pod: MachineSupervisor) -> None:
         """Its deadline has come, or was moved meanwhile."""
         if not pod.alive or pod is not self._pods.get(pod.uid) or pod.deadline_ms is None:
             return
@@ -342,22 +311,24 @@ class SimulatedMachine:
                 self._finish(each, 128 + _KILL, _KILL, "DeadlineExceeded", DEADLINE)
         self._show(pod)
 
-    def _kill(self, pod: _Supervisor, container: _Container) -> None:
+    def _kill(self, pod: MachineSupervisor, container: MachineContainer) -> None:
         if container.kill_at is not None and self._timeline.ms >= container.kill_at:
             self._exit(pod, container, 128 + _KILL, _KILL, STOPPED)
 
-    def _exit(self, pod: _Supervisor, container: _Container, code: int, signal: int, cause: str) -> None:
+    def _exit(
+        self, pod: MachineSupervisor, container: MachineContainer, code: int, signal: int, cause: str
+    ) -> None:
         if container.running and pod.alive and pod is self._pods.get(pod.uid):
             self._finish(container, code, signal, "Error" if code else "Completed", cause)
             self._show(pod)
 
-    def _finish(self, container: _Container, code: int, signal: int, reason: str, cause: str) -> None:
+    def _finish(self, container: MachineContainer, code: int, signal: int, reason: str, cause: str) -> None:
         container.ended = (code, signal, reason, self._timeline.ms)
         if container.run.until_ms is None:
             self._digest.add(b"process", self._name, f"ends {container.run} {code}")
             self._log.ended(container.run, self._timeline.ms, cause)
 
-    def _mark_lost(self, pod: _Supervisor) -> None:
+    def _mark_lost(self, pod: MachineSupervisor) -> None:
         for each in pod.containers.values():
             if each.running:
                 self._finish(each, 128 + _KILL, _KILL, "SupervisorLost", LOST)
@@ -372,7 +343,7 @@ class SimulatedMachine:
 
     # What is told
 
-    def _show(self, pod: _Supervisor) -> None:
+    def _show(self, pod: MachineSupervisor) -> None:
         self._told(pod.uid, partial(Saw, self._sandbox(pod)))
 
     def _told(self, uid: str, make: Callable[[float], PodEvent]) -> None:
@@ -387,14 +358,14 @@ class SimulatedMachine:
         if agent == self._agent and self._tell is not None:
             self._tell(make)
 
-    def _sandbox(self, pod: _Supervisor) -> Sandbox:
+    def _sandbox(self, pod: MachineSupervisor) -> Sandbox:
         states = tuple(self._state(each) for each in pod.containers.values())
         return Sandbox(
             pod.uid, pod.namespace, pod.name, pod.address, states, alive=pod.alive, fenced=pod.fenced,
             deadline=None if pod.deadline_ms is None else self._agents_time(pod.deadline_ms),
         )  # fmt: skip
 
-    def _state(self, container: _Container) -> ContainerState:
+    def _state(self, container: MachineContainer) -> ContainerState:
         previous = container.previous
         return ContainerState(
             name=container.name,
@@ -405,7 +376,7 @@ class SimulatedMachine:
             previous=self._ended(previous) if previous is not None else None,
         )
 
-    def _ended(self, container: _Container) -> ContainerEnded | None:
+    def _ended(self, container: MachineContainer) -> ContainerEnded | None:
         if container.ended is None:
             return None
         code, signal, reason, ms = container.ended

@@ -63,6 +63,7 @@ class PlaneProcess(SimulatedProcess[Answers | Stepped, PlaneInstruction]):
         self._tells_progress = tells_progress
         self._make = make
         self._died_mid_turn = False
+        self.lives: list[Plane] = []  # every plane that it was, to be taken apart when the run is over
         self._users: dict[str, User] = {}
         self.met = Met()
 
@@ -79,6 +80,7 @@ class PlaneProcess(SimulatedProcess[Answers | Stepped, PlaneInstruction]):
     def start(self) -> None:
         self._begin_life()
         self.plane = self._make(self.identity)
+        self.lives.append(self.plane)
         self.plane.health.answered = self.met.answers
         self._digest.add(b"start", self.name, self.identity)
         self._start_machine(self.plane)
@@ -128,57 +130,57 @@ class PlaneProcess(SimulatedProcess[Answers | Stepped, PlaneInstruction]):
         return Stepped(ahead_seconds - self._skew_ms / 1000, told, self.now)
 
     def _note_event(self, event: PlaneEvent) -> None:
-        match event:
-            case Answers(replies):
-                for each in replies:
-                    self._digest.add(b"replied", self.name, f"{each.call} {type(each.outcome).__name__}")
-            case Mirrored(resource, events):
-                revisions = [each.entry.revision for each in events if isinstance(each, Framed)]
-                self._digest.add(b"told", self.name, f"{resource} {type(events[0]).__name__} {revisions}")
-            case Woke(timer=""):
+        # Not by patterns, which take longer: it is asked of everything that happens, and so is `_carry_out`.
+        if isinstance(event, Mirrored):
+            events = event.events
+            revisions = [each.entry.revision for each in events if isinstance(each, Framed)]
+            told = f"{event.resource} {type(events[0]).__name__} {revisions}"
+            self._digest.add(b"told", self.name, told)
+        elif isinstance(event, Woke):
+            if event.timer:
+                self._digest.add(b"told", self.name, f"{event.timer} Woke []")
+            else:
                 self._digest.add(b"woke", self.name)
-            case Woke(timer=resource):
-                self._digest.add(b"told", self.name, f"{resource} Woke []")
-            case Started() | Stepped():
-                pass
-            case _:
-                assert_never(event)
+        elif isinstance(event, Answers):
+            for reply in event.replies:
+                self._digest.add(b"replied", self.name, f"{reply.call} {type(reply.outcome).__name__}")
+        elif not isinstance(event, Started | Stepped):
+            assert_never(event)
 
     # What it asks for
 
     def _carry_out(self, instruction: PlaneInstruction) -> None:
         add, name = self._digest.add, self.name
-        match instruction:
-            case Call():
-                self._call(instruction)
-            case WakeAt():
-                if not instruction.timer:
-                    add(b"wake at", name, f"{instruction.at!r}")
-                self._wake_at(instruction)
-            case Record(body):
-                add(b"record", name, "", body)
-                self.met.recorded(body)
-            case Report(_, message, error):
-                add(b"report", name, message)
-                if error is not None:
-                    raise Violation("deciders-do-not-raise", message) from error
-            case Forget(resource):
-                self.link.forget(resource)
-            case AskProgress(resource, revision):
-                if self._tells_progress:
-                    self.link.ask_progress(resource)
-                elif not self.plane.mirrors[resource].passed(revision):
-                    self.link.expire(resource)
-            case ListAll(resource):
-                add(b"list", name, resource)
-                self.met.add("list")
-                self._list(instruction)
-            case Follow(resource, since):
-                add(b"follow", name, f"{resource} {since}")
-                self.met.add("watch")
-                self._follow(instruction)
-            case _:
-                assert_never(instruction)
+        if isinstance(instruction, WakeAt):
+            if not instruction.timer:
+                add(b"wake at", name, f"{instruction.at!r}")
+            self._wake_at(instruction)
+        elif isinstance(instruction, Record):
+            add(b"record", name, "", instruction.body)
+            self.met.recorded(instruction.body)
+        elif isinstance(instruction, Call):
+            self._call(instruction)
+        elif isinstance(instruction, Follow):
+            add(b"follow", name, f"{instruction.resource_name} {instruction.since_revision}")
+            self.met.add("watch")
+            self._follow(instruction)
+        elif isinstance(instruction, ListAll):
+            add(b"list", name, instruction.resource_name)
+            self.met.add("list")
+            self._list(instruction)
+        elif isinstance(instruction, AskProgress):
+            if self._tells_progress:
+                self.link.ask_progress(instruction.resource)
+            elif not self.plane.mirrors[instruction.resource].passed(instruction.revision):
+                self.link.expire(instruction.resource)
+        elif isinstance(instruction, Report):
+            add(b"report", name, instruction.message)
+            if instruction.error is not None:
+                raise Violation("deciders-do-not-raise", instruction.message) from instruction.error
+        elif isinstance(instruction, Forget):
+            self.link.forget(instruction.resource)
+        else:
+            assert_never(instruction)
 
     def _call(self, call: Call) -> None:
         request = call.request

@@ -21,6 +21,7 @@ from fairlead.sim.chance import FaultStream
 from fairlead.sim.violation import Violation
 
 REPAIR_FIRST = "repair-goes-first"
+_NONE = dict.fromkeys(Priority, 0)
 
 
 class DrawnQueue(WorkQueue[Key]):
@@ -28,8 +29,8 @@ class DrawnQueue(WorkQueue[Key]):
         super().__init__(settings)
         self._reorders, self._likely = reorders, likely
         self._asked: dict[Key, Priority] = {}  # the highest priority that was asked for a turn to come
-        self._ready_for = dict.fromkeys(Priority, 0)  # so many keys are ready for which this was asked
-        self._passed = dict.fromkeys(Priority, 0)
+        self._ready_for = _NONE.copy()  # so many keys are ready for which this was asked
+        self._passed = _NONE.copy()
 
     def add_at(self, key: Key, now: float, at: float, priority: Priority = Priority.NORMAL) -> None:
         before = self._asked.get(key, priority)

@@ -299,10 +299,14 @@ class SimulatedServer:
                             told = f"{entry.key} at {entry.revision}, while {self._durable} is the newest"
                             raise Violation(ACKNOWLEDGED_IS_KEPT, told)
                         origins[entry.revision] = waiting.origin
-                        told = f"{entry.revision} {'/'.join(entry.key)} by {waiting.origin or 'the system'}"
-                        self._digest.tell("committed", SERVER, told, waiting.cause)
+                        if self._digest.trail is not None:
+                            by = waiting.origin or "the system"
+                            told = f"{entry.revision} {'/'.join(entry.key)} by {by}"
+                            self._digest.tell("committed", SERVER, told, waiting.cause)
         life = self._life
         for instruction in instructions:
+            if isinstance(instruction, Resolve):
+                continue
             if isinstance(instruction, Publish):
                 self._publish(instruction.changes, origins)
             elif isinstance(instruction, FlushSoon):

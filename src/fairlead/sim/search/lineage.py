@@ -2,12 +2,13 @@
 
 A run without faults is asked backwards (`support.py`): for each object, which calls and deliveries led to its last
 change? Each of them is something whose loss might prevent that change, and is taken away: one in each stretch of the
-run at a time. That a write was made becomes known in two ways, by its answer and by a watch, and only the loss of both
-hides it: so both go. If the plane found another way, the new run is asked in the same manner, and what that way rests
-on is taken away as well, up to `rounds_max` times; every third attempt goes on from a run that did. Messages of kinds
-that were not tried yet come first, then those near the outcome, outcomes by turns, and the worst that can happen to a
-message before the rest. On each run a few attempts are made, the most promising and some that none was made of yet,
-then the run of another seed is asked: the same loss does no harm at one moment, and much at another.
+run at a time. That a write was made becomes known in two ways, by its answer and by a watch, and only the loss of
+both hides it: so both go, whichever plane leads: that another makes the same write is no other way. If the plane
+found another way, the new run is asked in the same manner, and what that way rests on is taken away as well, up to
+`rounds_max` times; every third attempt goes on from a run that did. Messages of kinds that were not tried yet come
+first, then those near the outcome, outcomes by turns, and the worst that can happen to a message before the rest. On
+each run a few attempts are made, the most promising and some that none was made of yet, then the run of another seed
+is asked: the same loss does no harm at one moment, and much at another.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from itertools import zip_longest
 
 from fairlead.sim.chance import ChoiceName
 from fairlead.sim.search.contract import Plays, SearchAttempt, unlikely
-from fairlead.sim.search.points import FaultPoint, Forced, clean_run, single_faults
+from fairlead.sim.search.points import FaultPoint, Forced, clean_run, of_every_plane, point_at, single_faults
 from fairlead.sim.search.support import Lineage
 from fairlead.sim.world import Run
 
@@ -76,10 +77,12 @@ class LineageSearch:
         if len(self._further) > _WAITING_MAX:
             return []
         taken, rounds = {name for name, _ in forced}, self._rounds.get(forced, 0) + 1
+        places = [point_at(each) for each in run.chance.places or ()]
         made: list[SearchAttempt] = []
         for cuts in zip_longest(*_stretches(run, taken)):
             chosen = [cut for cut in cuts if cut is not None]
-            wanted = tuple(sorted({*forced, *(choice for _, choices in chosen for choice in choices)}))
+            choices = of_every_plane((choice for _, choices in chosen for choice in choices), places)
+            wanted = tuple(sorted({**dict(choices), **dict(forced)}.items()))
             if wanted not in self._rounds:
                 self._rounds[wanted] = rounds
                 said = "; ".join(filter(None, (told, *(word for word, _ in chosen))))

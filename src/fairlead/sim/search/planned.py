@@ -5,11 +5,13 @@ an answer that is not heard   the write is done, or is refused, and who made it 
 freeze a view, and use it     a watch of a process shows nothing new for a while, and the process acts in the meantime
 hide a transition             a watch is late and is then listed anew: a thing has come and gone, or has changed twice
 
-A run is parted into stretches, and an attempt puts one pattern into each of them, while the planes see one kind late
-throughout: what a plane survives does not spare it the next. Places that differ in controller, verb or kind come first,
-then those that differ in number only. Which of a write's two ends is heard of first is turned round from attempt to
-attempt as well. Some dozens of attempts are planned on one run, with seeds of their own where the world is the same for
-all, then the run of another seed is planned on.
+A run is parted into stretches, and an attempt puts the same pattern into each of them, while the planes see everything,
+one kind, or nothing late throughout: what a plane survives does not spare it the next. Every other attempt kills,
+mostly as a write leaves: in all stretches, or from a later one on, by turns, because after a death nothing is where the
+run without faults had it. Places that differ in controller, verb or kind come first, those of writes that only report
+how things are after them, then those that differ in number only. Which of a write's two ends is heard of first is
+turned round from attempt to attempt as well. Some dozens of attempts are planned on one run, with seeds of their own
+where the world is the same for all, then the run of another seed is planned on, with other views late first.
 """
 
 from __future__ import annotations
@@ -18,15 +20,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import count, cycle, islice
 
-from fairlead.sim.chance import Bend, ChoiceName
+from fairlead.sim.chance import Bend
 from fairlead.sim.search.contract import Plays, SearchAttempt, unlikely
-from fairlead.sim.search.points import FaultPoint, Forced, clean_run, single_faults
+from fairlead.sim.search.points import FaultPoint, Forced, clean_run, of_every_plane, single_faults
 from fairlead.sim.world import Run
 
 _RUNS = 64  # clean runs to plan on, one after the other
 _ATTEMPTS_MAX = 48  # that are planned on one of them
 _STRETCHES = 4
-_PLANE = "plane-"
 _FOR_A_WHILE = 3  # deliveries: a write that is under way for long is brought by a later one
 
 Plan = tuple[str, Forced]
@@ -63,76 +64,66 @@ class PlannedSearch:
 
     def _all(self) -> Iterator[SearchAttempt]:
         seed = self._seed
-        for _ in range(_RUNS):
+        for asked in range(_RUNS):
             world = self._runner.at(seed)
             faults = unlikely(world.faults)
             _, points = clean_run(self._runner, seed)
             yield SearchAttempt(seed, faults=faults, told="no fault")
             apart = 1 if world is self._runner else 0  # else another seed is another world
             at = seed
-            for number, (told, forced) in enumerate(islice(plans(points), _ATTEMPTS_MAX)):
+            for number, (told, forced) in enumerate(islice(plans(points, asked), _ATTEMPTS_MAX)):
                 at += apart
                 yield SearchAttempt(at, forced, _BENDS[number % len(_BENDS)], faults, told)
             seed = at + 1
 
 
-def plans(points: Sequence[FaultPoint]) -> Iterator[Plan]:
-    """One pattern in each stretch, pattern by pattern, while one kind is seen late throughout. In every other attempt
-    nothing dies: who dies forgets what it had got wrong."""
-    planes = sorted({each.process for each in points if each.process.startswith(_PLANE)})
+def plans(points: Sequence[FaultPoint], asked: int = 0) -> Iterator[Plan]:
+    """One pattern after the other, in every stretch, while views are late throughout. In every other attempt nothing
+    dies: who dies forgets what it had got wrong. Those begin with everything late, and those that kill with nothing; a
+    run that is asked later begins with another view, so that the same place meets others that are late."""
     gentle, harsh = (_parted(points, patterns) for patterns in (_GENTLE, _HARSH))
     late = [*_late_views(points), ("", ())]
+    late.insert(0, ("all late", tuple(choice for _, choices in late for choice in choices)))
     for turn in count():
-        chosen = [late[turn // 2 % len(late)]]
-        chosen += [
-            next(found[(turn // 2 + number) % len(found)])
-            for number, found in enumerate(harsh if turn % 2 else gentle)
-            if found
-        ]
-        forced = {
-            name: value
-            for _, choices in chosen
-            for choice, value in choices
-            for name in _of_every_plane(choice, planes)
-        }
-        yield "; ".join(told for told, _ in chosen if told), tuple(sorted(forced.items()))
+        number, kills = divmod(turn, 2)
+        spared = number // 2 % _STRETCHES if kills else _STRETCHES  # nobody dies before this stretch
+        chosen = [late[(number - kills + asked) % len(late)]]
+        for found in (*gentle[:spared], *harsh[spared:]):
+            if found:
+                chosen.append(next(found[number % len(found)]))
+        forced = of_every_plane((choice for _, choices in chosen for choice in choices), points)
+        yield "; ".join(told for told, _ in chosen if told), forced
 
 
 def _late_views(points: Sequence[FaultPoint]) -> Iterator[Plan]:
     """Of planes, a kind at a time: those of which most is told first."""
     views: dict[str, list[FaultPoint]] = {}
     for each in points:
-        if each.label == "watch_lag" and each.process.startswith(_PLANE) and not each.tells:
+        if each.label == "watch_lag" and each.of_plane and not each.tells:
             views.setdefault(each.what, []).append(each)
     for what, found in sorted(views.items(), key=lambda view: -len(view[1])):
         yield f"{what} late", tuple(choice for each in found for choice in single_faults(each)[0][1])
 
 
 def _parted(points: Sequence[FaultPoint], patterns: Sequence[Pattern]) -> list[list[Iterator[Plan]]]:
-    """By stretch, for each pattern what is to be tried, over and over."""
+    """By stretch, for each pattern what is to be tried, over and over; one that is named again goes on."""
     end = 1 + max((each.position for each in points), default=0)
     stretches: list[list[Iterator[Plan]]] = []
     for number in range(_STRETCHES):
         here = [each for each in points if each.position * _STRETCHES // end == number]
-        planned = [list(pattern(here, points)) for pattern in patterns]
-        stretches.append([cycle(each) for each in planned if each])
+        planned = {pattern: list(pattern(here, points)) for pattern in patterns}
+        tried = {pattern: cycle(each) for pattern, each in planned.items() if each}
+        stretches.append([tried[pattern] for pattern in patterns if pattern in tried])
     return stretches
 
 
-def _of_every_plane(name: ChoiceName, planes: Sequence[str]) -> Iterator[ChoiceName]:
-    """Which of them leads is settled anew in every run."""
-    label, actor, nth = name
-    process, space, rest = actor.partition(" ")
-    for each in planes if process in planes else (process,):
-        yield label, f"{each}{space}{rest}", nth
-
-
 def by_turns(points: list[FaultPoint]) -> Iterator[FaultPoint]:
-    """The first of each kind, then the others, so that what comes one after the other is far apart; what only tells
-    comes last."""
+    """The first of each kind, then the others, so that what comes one after the other is far apart; what reports comes
+    after what acts, and what only tells comes last."""
     telling = [each for each in points if each.tells]
-    acting = [each for each in points if not each.tells]
-    for group in (acting, telling):
+    reporting = [each for each in points if each.reports and not each.tells]
+    acting = [each for each in points if not (each.tells or each.reports)]
+    for group in (acting, reporting, telling):
         first = {f"{each.label} {each.what}": each for each in reversed(group)}
         yield from first.values()
         yield from (each for each in _far_apart(group) if first[f"{each.label} {each.what}"] is not each)
@@ -148,10 +139,10 @@ def _far_apart(points: list[FaultPoint]) -> Iterator[FaultPoint]:
 
 def _crashes(here: list[FaultPoint], points: Sequence[FaultPoint]) -> Iterator[Plan]:
     """And whoever comes next does not see what was written, or its author does not when it is back."""
-    for write in by_turns(
-        [each for each in here if each.label in ("crash_at_write", "agent_crash_at_write")]
-    ):
-        for told, forced in single_faults(write):
+    writes = [each for each in here if each.label in ("crash_at_write", "agent_crash_at_write")]
+    for which in (0, 1):  # when it has left, then before it does
+        for write in by_turns(writes):
+            told, forced = single_faults(write)[which]
             unseen = _views(write, points, own=False)
             yield _together(f"{told}: {write.actor} {write.nth}", forced, unseen[:1])
 
@@ -231,4 +222,4 @@ def _together(told: str, forced: Forced, frozen: Sequence[FaultPoint]) -> Plan:
 
 
 _GENTLE: tuple[Pattern, ...] = (_unheard, _frozen, _hidden, _misled)
-_HARSH: tuple[Pattern, ...] = (_crashes, _unheard, _frozen, _incidents, _hidden)
+_HARSH: tuple[Pattern, ...] = (_crashes, _unheard, _crashes, _incidents, _crashes, _hidden)

@@ -7,6 +7,7 @@ has the number of the fault.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from fairlead.port.request import READ_VERBS
@@ -20,6 +21,7 @@ _TELLING, _RENEWING = (
     ("events", "leases", "leadership update", "leadership get"),
     ("update leases", "patch leases", " events"),
 )
+_PLANE = "plane-"
 _OF_WRITES = ("call", "crash_at_write", "crash_after_write")
 _LAG_MAX, _LATE_MAX = 11_999, 4_999  # milliseconds: as late as `network.py` lets them be
 # What can become of a write, the worst first.
@@ -51,6 +53,10 @@ class FaultPoint:
     @property
     def process(self) -> str:
         return self.actor.partition(" ")[0]
+
+    @property
+    def of_plane(self) -> bool:
+        return self.actor.startswith(_PLANE)
 
     @property
     def what(self) -> str:
@@ -98,6 +104,18 @@ def single_faults(point: FaultPoint) -> tuple[tuple[str, Forced], ...]:
     if point.label == "incident":
         return tuple((f"incident {value}", ((name, value),)) for value in point.values)
     return ((point.label.replace("_", " "), (fires,)),)
+
+
+def of_every_plane(forced: Iterable[tuple[ChoiceName, int]], points: Iterable[FaultPoint]) -> Forced:
+    """What is forced on a plane is forced on each, at the same numbers: which of them leads is settled anew in every
+    run."""
+    planes = sorted({each.process for each in points if each.of_plane})
+    meant: dict[ChoiceName, int] = {}
+    for (label, actor, nth), value in forced:
+        process, space, rest = actor.partition(" ")
+        for each in planes if process in planes else (process,):
+            meant[label, f"{each}{space}{rest}", nth] = value
+    return tuple(sorted(meant.items()))
 
 
 def _fates(point: FaultPoint) -> tuple[str, ...]:

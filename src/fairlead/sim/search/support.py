@@ -39,11 +39,6 @@ _OF_AGENTS = "is told "  # as the steps of agents say it
 _FOR_A_WHILE = 3  # deliveries: a write that is under way for long is brought by a later one
 
 
-def supports(run: Run) -> Iterator[FaultPoint]:
-    """The messages that outcomes rest on: nearest first, objects by turns, each once."""
-    yield from Lineage(run).supports()
-
-
 class Lineage:
     """By step, where a fault could have stopped it. A place is noted with the step before it, which is the call that is
     about to leave; of a delivery that is what there is to deliver, so that it is found with who is told."""

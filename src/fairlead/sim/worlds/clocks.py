@@ -12,6 +12,8 @@ else goes wrong, so that what goes wrong is of the clocks.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from fairlead.control.leadership import LeadershipSettings
 from fairlead.sim.faults import NodeFaults
 from fairlead.sim.scenario import Json, Scenario, ScenarioStep, create, delete, patch
@@ -27,20 +29,15 @@ FAULTS = NodeFaults(
 
 
 def scenario() -> Scenario:
-    return Scenario(
+    return replace(
+        nodes.FRAME,
         name="clocks",
         steps=(nodes.policy(), *_steps()),
-        hollow_prefix="hollow-",
-        planes=2,
         faults_from_seconds=8.0,
         faults_until_seconds=250.0,
         seconds_min=300.0,
-        seconds_max=1500.0,
-        quiet_seconds=125.0,
         leadership=LeadershipSettings(duration_seconds=10.0, renew_seconds=4.0, retry_seconds=4.0),
-        controllers=nodes.CONTROLLERS,
         nodes=tuple(nodes.settings(name) for name in ("node-a1", "node-b1", "node-c1")),
-        pace=nodes.PACE,
     )
 
 

@@ -26,7 +26,8 @@ _KINDS = ("placementquotas.fairlead.dev",)
 
 
 def scenario() -> Scenario:
-    return Scenario(
+    return replace(
+        small.FRAME,
         name="cohort",
         standing=(
             small.node(),
@@ -43,14 +44,10 @@ def scenario() -> Scenario:
             _scale(60.0, "batch", 1, BORROWER),
             _scale(60.0, "web", 0, LENDER),
         ),
-        hollow_prefix="node-",
-        planes=2,
         faults_until_seconds=70.0,
         seconds_min=80.0,
         seconds_max=600.0,
-        quiet_seconds=50.0,
         deciders=small.controllers("replicaset", "garbage-collector", "placement-quota", kinds=_KINDS),
-        leadership=small.LEADERSHIP,
     )
 
 

@@ -34,23 +34,19 @@ FAULTS = replace(
 
 def scenario() -> Scenario:
     made = nodes.template("web", annotations={ON_RETURN: KEEP_ORIGINAL})
-    return Scenario(
+    return replace(
+        nodes.FRAME,
         name="comeback",
         steps=(
             nodes.policy(unknown_seconds=14.0, forget_seconds=3600.0),
             create(3.0, "apps/v1", "replicasets", nodes.workload("ReplicaSet", "web", 1, made)),
         ),
-        hollow_prefix="hollow-",
-        planes=2,
         faults_from_seconds=50.0,
         faults_until_seconds=75.0,
         seconds_min=90.0,
         seconds_max=900.0,
-        quiet_seconds=125.0,
-        controllers=nodes.CONTROLLERS,
         deciders=small.controllers(*_CONTROLLERS),
         leadership=small.LEADERSHIP,
         nodes=tuple(map(nodes.settings, NODES)),
-        pace=nodes.PACE,
         mishaps=(Mishap(14.0, "agent_cut", NODES[0], 30.0),),
     )

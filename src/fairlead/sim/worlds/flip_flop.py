@@ -22,7 +22,8 @@ _TIMES = tuple(5.0 + 7.0 * number for number in range(5))
 
 
 def scenario() -> Scenario:
-    return Scenario(
+    return replace(
+        small.FRAME,
         name="flip-flop",
         standing=(small.node(), create(1.0, *_DEPLOYMENTS, _deployment())),
         steps=(
@@ -34,14 +35,7 @@ def scenario() -> Scenario:
             _image(40.0, "web:2"),
             patch(40.0, *_DEPLOYMENTS, "web", {"spec": {"replicas": 2}}),
         ),
-        hollow_prefix="node-",
-        planes=2,
-        faults_until_seconds=60.0,
-        seconds_min=70.0,
-        seconds_max=400.0,
-        quiet_seconds=50.0,
         deciders=small.controllers("deployment", "replicaset", "garbage-collector", "progress"),
-        leadership=small.LEADERSHIP,
         allowed=(HISTORY,),
     )
 

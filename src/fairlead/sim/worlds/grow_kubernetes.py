@@ -22,18 +22,13 @@ _SETS = ("apps/v1", "replicasets")
 
 
 def scenario() -> Scenario:
-    return Scenario(
+    return replace(
+        small.FRAME,
         name="grow-kubernetes",
         standing=(small.node(), create(1.0, *_SETS, small.workload("ReplicaSet", "web", 1))),
         steps=tuple(
             patch(4.0 * number, *_SETS, "web", {"spec": {"replicas": 1 + number}}) for number in range(1, 14)
         ),
-        hollow_prefix="node-",
-        planes=2,
-        faults_until_seconds=60.0,
-        seconds_min=70.0,
-        seconds_max=400.0,
-        quiet_seconds=50.0,
         deciders=small.controllers("replicaset", "garbage-collector"),
         capabilities=KUBERNETES,
         leadership=UNFENCED,

@@ -1,11 +1,11 @@
-"""`late-policy`: a node is deleted while nothing says yet what becomes of its pods; the policy that does comes later.
+"""`late-policy`: a node is deleted while the policy lets nothing become of its pods; its rows come later.
 
 The pod must not wait for the plane to look at everything again.
 
-    0 s      node-0
+    0 s      node-0; an EvidencePolicy without rows
     1 s      ReplicaSet web (a pod)
     8 s      node-1; node-0 is deleted
-    12 s     the EvidencePolicy, by which pods of a deleted node are released after 40 s
+    12 s     its rows, by which pods of a deleted node are released after 40 s
     15 s     the last fault
 """
 
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from fairlead.model.policy import evidence_rows as rows
 from fairlead.sim.faults import Faults
-from fairlead.sim.scenario import Scenario, create, delete
+from fairlead.sim.scenario import Scenario, create, delete, patch
 from fairlead.sim.worlds import small
 
 _POLICIES = "evidencepolicies.fairlead.dev"
@@ -25,15 +25,16 @@ FAULTS = Faults(request_late=0.03, reply_lost=0.03, racing_write=0.05, queue_reo
 
 
 def scenario() -> Scenario:
-    policy = {"kind": "EvidencePolicy", "metadata": {"name": rows.NAME}, "spec": rows.default_spec()}
+    policy = {"kind": "EvidencePolicy", "metadata": {"name": rows.NAME}, "spec": {"rows": []}}
     return Scenario(
         name="late-policy",
         steps=(
             small.node(),
+            create(0.2, "fairlead.dev/v1", "evidencepolicies", policy, ""),
             create(1.0, "apps/v1", "replicasets", small.workload("ReplicaSet", "web", 1)),
             small.node(8.0, "node-1"),
             delete(8.0, "v1", "nodes", "node-0", ""),
-            create(12.0, "fairlead.dev/v1", "evidencepolicies", policy, ""),
+            patch(12.0, "fairlead.dev/v1", "evidencepolicies", rows.NAME, {"spec": rows.default_spec()}, ""),
         ),
         hollow_prefix="node-",
         planes=1,

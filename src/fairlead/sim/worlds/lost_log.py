@@ -2,19 +2,22 @@
 
 0 s     node-0
 3 s     ReplicaSet web of two
-20 s    web wants 4
+20 s    web wants 4; who asks for it gives up where there is no web any more
 21.5 s  up to 24 changes are lost; numbering goes on above the mark
 40 s    people make namespaces, node-0 and web again, and ask for 4, as they may have to: all there was may be lost
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from fairlead.sim.endstate import MADE
-from fairlead.sim.scenario import DiskMishap, Scenario, create, patch
+from fairlead.sim.scenario import DiskMishap, Scenario, ScenarioStep, create, patch
 from fairlead.sim.worlds import bit_rot
 
 FAULTS = bit_rot.FAULTS
 _SPACES = ("default", "kube-system")
+_TRIES = 6  # whoever asks on keeps others from making it again: steps about one object wait for each other
 
 
 def scenario() -> Scenario:
@@ -23,14 +26,14 @@ def scenario() -> Scenario:
         steps=(
             create(0.1, "v1", "nodes", {"kind": "Node", "metadata": {"name": "node-0"}}, ""),
             create(3.0, "apps/v1", "replicasets", bit_rot.workload("ReplicaSet", "web", 2)),
-            patch(20.0, "apps/v1", "replicasets", "web", {"spec": {"replicas": 4}}),
+            replace(_more(20.0), tries=_TRIES),
             *(
                 create(38.0, "v1", "namespaces", {"kind": "Namespace", "metadata": {"name": name}}, "")
                 for name in _SPACES
             ),
             create(39.0, "v1", "nodes", {"kind": "Node", "metadata": {"name": "node-0"}}, ""),
             create(39.0, "apps/v1", "replicasets", bit_rot.workload("ReplicaSet", "web", 2)),
-            patch(40.0, "apps/v1", "replicasets", "web", {"spec": {"replicas": 4}}),
+            _more(40.0),
         ),
         hollow_prefix="node-",
         planes=2,
@@ -43,3 +46,7 @@ def scenario() -> Scenario:
         allowed=(MADE,),
         disk_mishaps=(DiskMishap(21.5, "log_lost"),),
     )
+
+
+def _more(at: float) -> ScenarioStep:
+    return patch(at, "apps/v1", "replicasets", "web", {"spec": {"replicas": 4}})

@@ -97,6 +97,20 @@ PACE = Pace(
     orphan_grace_seconds=5,
 )
 
+# What a story of silent nodes with agents of their own lasts; worlds fill it in by `dataclasses.replace`.
+FRAME = Scenario(
+    name="",
+    steps=(),
+    hollow_prefix="hollow-",
+    planes=2,
+    faults_until_seconds=150.0,
+    seconds_min=240.0,
+    seconds_max=1500.0,
+    quiet_seconds=125.0,
+    controllers=CONTROLLERS,
+    pace=PACE,
+)
+
 
 def settings(name: str) -> NodeSettings:
     labels = {ZONE: f"zone-{name[5]}", DRIVER: "process"}

@@ -44,7 +44,8 @@ _COURSE = (
 
 
 def scenario() -> Scenario:
-    return Scenario(
+    return replace(
+        small.FRAME,
         name="one-seat",
         standing=(
             small.node(),
@@ -56,12 +57,8 @@ def scenario() -> Scenario:
             *(_scale(90.0, name, 0) for name in ("hog", *_RIVALS)),
             _scale(94.0, "left", 1),
         ),
-        hollow_prefix="node-",
-        planes=2,
         faults_until_seconds=92.0,
         seconds_min=100.0,
-        seconds_max=400.0,
-        quiet_seconds=50.0,
         deciders=small.controllers("replicaset", "garbage-collector"),
         leadership=_LEADERSHIP,
     )

@@ -118,7 +118,8 @@ def _owned(app: App) -> Json:
 
 
 def scenario() -> Scenario:
-    return Scenario(
+    return replace(
+        small.FRAME,
         name="operator",
         standing=(small.node(),),
         steps=(
@@ -128,15 +129,8 @@ def scenario() -> Scenario:
             _app(34.0, "cart", 1),
             _image(42.0, "cart", 2),
         ),
-        hollow_prefix="node-",
-        planes=2,
-        faults_until_seconds=60.0,
-        seconds_min=70.0,
-        seconds_max=400.0,
-        quiet_seconds=50.0,
         deciders=small.controllers("deployment", "replicaset", "garbage-collector", "progress"),
         controllers=(operator_decider,),
-        leadership=small.LEADERSHIP,
         allowed=(HISTORY,),
     )
 

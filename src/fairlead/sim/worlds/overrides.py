@@ -18,25 +18,17 @@ from dataclasses import replace
 from fairlead.model.marks import ZONE
 from fairlead.sim.endstate import HISTORY, MADE
 from fairlead.sim.scenario import Json, Pick, Scenario, ScenarioStep, create, delete, patch
-from fairlead.sim.worlds import small
+from fairlead.sim.worlds import raised, small
 
 FAULTS = replace(small.FAULTS, request_late=0.01, incidents=(*small.FAULTS.incidents, ("server_crash", 1)))
 _DEPLOYMENTS = ("apps/v1", "deployments")
 _OVERRIDES = ("fairlead.dev/v1", "scheduleroverrides")
-_KINDS = (
-    "scheduleroverrides.fairlead.dev",
-    "reservations.fairlead.dev",
-    "planesettings.fairlead.dev",
-    "schedulingpolicies.fairlead.dev",
-    "poddisruptionbudgets.policy",
-    "placementquotas.fairlead.dev",
-    "services",
-    "endpointslices.discovery.k8s.io",
-)
+_KINDS = (*raised.KINDS, "services", "endpointslices.discovery.k8s.io")
 
 
 def scenario() -> Scenario:
-    return Scenario(
+    return replace(
+        small.FRAME,
         name="overrides",
         standing=(
             _node("node-0", "a"),
@@ -65,17 +57,13 @@ def scenario() -> Scenario:
             _replicas(270.0, 0),
             _replicas(276.0, 4),
         ),
-        hollow_prefix="node-",
-        planes=2,
         faults_until_seconds=280.0,
         seconds_min=310.0,
         seconds_max=900.0,
-        quiet_seconds=50.0,
         deciders=small.controllers(
             "deployment", "replicaset", "garbage-collector", "progress", "overrides", "override-drain",
             "override-capacity", "endpoint-slices", "reservation", "scheduling-policy", "plane-settings", kinds=_KINDS,
         ),
-        leadership=small.LEADERSHIP,
         # How long what is made lasts before it is held, drained or has room follows from when each is seen.
         allowed=(HISTORY, MADE),
         compared=_but_for_reservations,
@@ -102,7 +90,8 @@ def _classes() -> Json:
 
 
 def _settings() -> Json:
-    spec: Json = {"schedulingPolicy": "classes", "overrides": {"nodesShareMax": 1.0, "capacityShareMax": 1.0}}
+    guards = {"nodesShareMax": 1.0, "capacityShareMax": 1.0, "trafficLoadMax": 100.0}
+    spec: Json = {"schedulingPolicy": "classes", "overrides": guards}
     return {"kind": "PlaneSettings", "metadata": {"name": "default"}, "spec": spec}
 
 

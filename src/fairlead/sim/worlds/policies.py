@@ -27,7 +27,8 @@ _PODS: Json = {"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"
 
 
 def scenario() -> Scenario:
-    return Scenario(
+    return replace(
+        small.FRAME,
         name="policies",
         standing=(
             small.node(),
@@ -44,14 +45,7 @@ def scenario() -> Scenario:
             create(21.0, *POLICIES, policy("three"), ""),
             _image(35.0, "web:5"),
         ),
-        hollow_prefix="node-",
-        planes=2,
-        faults_until_seconds=60.0,
-        seconds_min=70.0,
-        seconds_max=400.0,
-        quiet_seconds=50.0,
         deciders=small.controllers("deployment", "replicaset", "garbage-collector", "progress"),
-        leadership=small.LEADERSHIP,
         allowed=(HISTORY,),
     )
 

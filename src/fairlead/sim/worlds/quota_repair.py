@@ -11,6 +11,8 @@ Nothing but the quota of the pod that was released could make room for its repla
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from fairlead.sim.faults import Faults
 from fairlead.sim.scenario import Json, Mishap, Scenario, ScenarioStep, create
 from fairlead.sim.worlds import fraud_batch, nodes
@@ -21,19 +23,13 @@ _LIMIT = {"hard": {"pods": "3"}}
 
 
 def scenario() -> Scenario:
-    return Scenario(
+    return replace(
+        nodes.FRAME,
         name="quota-repair",
         steps=_steps(),
-        hollow_prefix="hollow-",
-        planes=2,
         faults_from_seconds=24.0,  # everything runs then in every run
-        faults_until_seconds=150.0,
         seconds_min=230.0,
-        seconds_max=1500.0,
-        quiet_seconds=125.0,
-        controllers=nodes.CONTROLLERS,
         nodes=tuple(map(nodes.settings, (LOST, "node-b1", "node-c1"))),
-        pace=nodes.PACE,
         mishaps=(Mishap(25.0, "agent_cut", LOST, 165.0),),
     )
 

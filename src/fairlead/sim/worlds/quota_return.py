@@ -11,6 +11,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from fairlead.model.marks import ZONE
 from fairlead.sim.faults import Faults
 from fairlead.sim.scenario import Json, Mishap, Scenario, ScenarioStep, create, patch
@@ -21,19 +23,13 @@ FAULTS: Faults = fraud_batch.FAULTS
 
 
 def scenario() -> Scenario:
-    return Scenario(
+    return replace(
+        nodes.FRAME,
         name="quota-return",
         steps=_steps(),
-        hollow_prefix="hollow-",
-        planes=2,
         faults_from_seconds=24.0,
-        faults_until_seconds=150.0,
         seconds_min=230.0,
-        seconds_max=1500.0,
-        quiet_seconds=125.0,
-        controllers=nodes.CONTROLLERS,
         nodes=tuple(map(nodes.settings, (LOST, "node-b1"))),
-        pace=nodes.PACE,
         mishaps=(Mishap(25.0, "agent_cut", LOST, 95.0),),
     )
 

@@ -20,7 +20,7 @@ FAULTS = replace(
 )
 _LASTS_SECONDS = 20.0
 _OVERRIDES = ("fairlead.dev/v1", "scheduleroverrides")
-_KINDS = (
+KINDS = (
     "scheduleroverrides.fairlead.dev",
     "reservations.fairlead.dev",
     "planesettings.fairlead.dev",
@@ -54,7 +54,7 @@ def scenario() -> Scenario:
         seconds_max=900.0,
         quiet_seconds=190.0,  # as in `sched`: marks of evictions that did not come
         deciders=small.controllers(
-            "replicaset", "garbage-collector", "overrides", "stale-disruption", kinds=_KINDS
+            "replicaset", "garbage-collector", "overrides", "stale-disruption", kinds=KINDS
         ),
         leadership=small.LEADERSHIP,
         allowed=(HISTORY, MADE),  # who is pushed out for whom, and how often, follows from when each is seen

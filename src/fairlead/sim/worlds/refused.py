@@ -11,12 +11,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from fairlead.control.leadership import LeadershipSettings
 from fairlead.decision.contract import NOTHING
 from fairlead.decision.decider import Decider
 from fairlead.model.views import Resource, Stored
 from fairlead.sim.faults import Faults
 from fairlead.sim.scenario import Json, Scenario, ScenarioStep, create, patch
+from fairlead.sim.worlds import small
 
 TEAM, SOON = "team", "soon"
 FAULTS = Faults(
@@ -40,15 +43,12 @@ def class_reader() -> Decider:
 
 
 def scenario() -> Scenario:
-    return Scenario(
+    return replace(
+        small.FRAME,
         name="refused",
         steps=_steps(),
-        hollow_prefix="node-",
-        planes=2,
-        faults_until_seconds=60.0,
         seconds_min=330.0,
         seconds_max=900.0,
-        quiet_seconds=50.0,
         controllers=(class_reader,),
         leadership=LeadershipSettings(duration_seconds=8.0, renew_seconds=3.0, retry_seconds=2.0),
     )

@@ -31,7 +31,8 @@ _KINDS = (
 
 def scenario() -> Scenario:
     whole = recovery.scenario()
-    return Scenario(
+    return replace(
+        small.FRAME,
         name="reserve",
         standing=(
             *recovery.standing(2),
@@ -42,12 +43,6 @@ def scenario() -> Scenario:
             *(_replicas(3.0 + 10.0 * number, number + 1) for number in range(recovery.REPLICAS)),
             _replicas(50.0, 1),
         ),
-        hollow_prefix="node-",
-        planes=2,
-        faults_until_seconds=60.0,
-        seconds_min=70.0,
-        seconds_max=400.0,
-        quiet_seconds=50.0,
         deciders=small.controllers(
             "replicaset", "reservation", "garbage-collector", "overrides", "override-capacity", "scheduling-policy",
             "plane-settings", kinds=_KINDS,

@@ -11,6 +11,8 @@ not by another binding; a node that is merely late gets nothing new and loses no
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from msgspec import structs
 
 from fairlead.sim.faults import Faults
@@ -23,20 +25,15 @@ _LEASE_SECONDS = 60
 
 
 def scenario() -> Scenario:
-    return Scenario(
+    return replace(
+        nodes.FRAME,
         name="risk-api",
         steps=_steps(),
-        hollow_prefix="hollow-",
-        planes=2,
         faults_until_seconds=110.0,
         seconds_min=150.0,
-        seconds_max=1500.0,
-        quiet_seconds=125.0,
-        controllers=nodes.CONTROLLERS,
         nodes=tuple(
             structs.replace(nodes.settings(name), lease_seconds=_LEASE_SECONDS) for name in (LATE, "node-b8")
         ),
-        pace=nodes.PACE,
         mishaps=(Mishap(5.0, "agent_cut", LATE, 45.0),),
     )
 

@@ -34,23 +34,20 @@ RUN_LABEL = "fairlead.dev/runbook-run"
 
 
 def scenario() -> Scenario:
-    return Scenario(
+    return replace(
+        small.FRAME,
         name="runbooks",
         standing=(
             small.node(),
             create(1.0, *_BOOKS, _book(), ""),
         ),
         steps=_steps(),
-        hollow_prefix="node-",
-        planes=2,
-        faults_until_seconds=60.0,
         seconds_min=120.0,
         seconds_max=900.0,
         quiet_seconds=120.0,
         deciders=small.controllers(
             "runbook", kinds=("configmaps", "runbooks.fairlead.dev", "runbookruns.fairlead.dev")
         ),
-        leadership=small.LEADERSHIP,
         expected=tuple(
             Expected("runbookruns.fairlead.dev", (("status.phase", phase),), "default", name)
             for name, phase in _ENDS

@@ -23,18 +23,12 @@ _SETS = ("apps/v1", "replicasets")
 
 
 def scenario() -> Scenario:
-    return Scenario(
+    return replace(
+        small.FRAME,
         name="seesaw",
         standing=(small.node(), create(1.0, *_SETS, small.workload("ReplicaSet", "web", 3))),
         steps=_steps(),
-        hollow_prefix="node-",
-        planes=2,
-        faults_until_seconds=60.0,
-        seconds_min=70.0,
-        seconds_max=400.0,
-        quiet_seconds=50.0,
         deciders=small.controllers("replicaset", "garbage-collector"),
-        leadership=small.LEADERSHIP,
     )
 
 

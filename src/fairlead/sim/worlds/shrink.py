@@ -33,19 +33,14 @@ _PODS = 7
 
 
 def scenario() -> Scenario:
-    return Scenario(
+    return replace(
+        small.FRAME,
         name="shrink",
         standing=(small.node(), create(1.0, *_SETS, small.workload("ReplicaSet", "web", _PODS))),
         steps=tuple(
             patch(8.0 * number - 3.0, *_SETS, "web", {"spec": {"replicas": _PODS - number}})
             for number in range(1, _PODS)
         ),
-        hollow_prefix="node-",
-        planes=2,
-        faults_until_seconds=60.0,
-        seconds_min=70.0,
-        seconds_max=400.0,
-        quiet_seconds=50.0,
         deciders=small.controllers("replicaset", "garbage-collector"),
         leadership=_LEADERSHIP,
     )

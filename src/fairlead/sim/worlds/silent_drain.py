@@ -11,6 +11,8 @@ What the silent pod last said is that it is ready, so that the budget seems to h
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from fairlead.model.marks import ZONE
 from fairlead.sim.faults import Faults
 from fairlead.sim.scenario import Json, Mishap, Scenario, ScenarioStep, create, evict
@@ -22,19 +24,14 @@ _GUARDED = {"guarded": "yes"}
 
 
 def scenario() -> Scenario:
-    return Scenario(
+    return replace(
+        nodes.FRAME,
         name="silent-drain",
         steps=_steps(),
-        hollow_prefix="hollow-",
-        planes=2,
         faults_from_seconds=24.0,  # both pods run then in every run
         faults_until_seconds=110.0,
         seconds_min=150.0,
-        seconds_max=1500.0,
-        quiet_seconds=125.0,
-        controllers=nodes.CONTROLLERS,
         nodes=tuple(map(nodes.settings, (SILENT, "node-b1"))),
-        pace=nodes.PACE,
         mishaps=(Mishap(25.0, "agent_cut", SILENT, 75.0),),
     )
 

@@ -15,6 +15,8 @@ What the old pods last said is that they are ready. The one new pod is all that 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from fairlead.model.marks import ZONE
 from fairlead.sim.faults import Faults
 from fairlead.sim.scenario import Json, Mishap, Scenario, ScenarioStep, create, patch
@@ -25,19 +27,14 @@ FAULTS: Faults = fraud_batch.FAULTS
 
 
 def scenario() -> Scenario:
-    return Scenario(
+    return replace(
+        nodes.FRAME,
         name="silent-flip",
         steps=_steps(),
-        hollow_prefix="hollow-",
-        planes=2,
         faults_from_seconds=25.0,  # the rollout is half through then in every run
         faults_until_seconds=110.0,
         seconds_min=170.0,
-        seconds_max=1500.0,
-        quiet_seconds=125.0,
-        controllers=nodes.CONTROLLERS,
         nodes=tuple(map(nodes.settings, (SILENT, "node-b1"))),
-        pace=nodes.PACE,
         mishaps=(Mishap(25.0, "agent_cut", SILENT, 105.0),),
     )
 

@@ -14,7 +14,7 @@ from fairlead.control.roster import default_deciders
 from fairlead.decision.decider import Decider
 from fairlead.model.catalog import CATALOG, Catalog
 from fairlead.sim.faults import Faults
-from fairlead.sim.scenario import Json, ScenarioStep, create
+from fairlead.sim.scenario import Json, Scenario, ScenarioStep, create
 
 # Shorter than a watch may lag: who takes over may not have been told yet.
 LEADERSHIP = LeadershipSettings(duration_seconds=10.0, renew_seconds=3.0, retry_seconds=2.0)
@@ -51,6 +51,19 @@ FAULTS = Faults(
         ("watches_expire", 1),
     ),
     clock_skew=0.5,
+)
+
+# What a story of a minute and a few controllers lasts; worlds fill it in by `dataclasses.replace`.
+FRAME = Scenario(
+    name="",
+    steps=(),
+    hollow_prefix="node-",
+    planes=2,
+    faults_until_seconds=60.0,
+    seconds_min=70.0,
+    seconds_max=400.0,
+    quiet_seconds=50.0,
+    leadership=LEADERSHIP,
 )
 
 

@@ -9,9 +9,11 @@ A placement whose answer is lost was made or not: a scheduler that guesses puts 
 
 from __future__ import annotations
 
-from fairlead.control.leadership import LeadershipSettings
+from dataclasses import replace
+
 from fairlead.sim.faults import Faults
 from fairlead.sim.scenario import Json, Scenario, ScenarioStep, create, patch
+from fairlead.sim.worlds import together
 
 FAULTS = Faults(
     request_lost=0.02,
@@ -27,20 +29,14 @@ _SETS = ("left", "right")
 
 
 def scenario() -> Scenario:
-    return Scenario(
+    return replace(
+        together.scenario(),
         name="two-seats",
         standing=tuple(
             create(0.1, "v1", "nodes", {"kind": "Node", "metadata": {"name": f"node-{number}"}}, "")
             for number in range(2)
         ),
         steps=_steps(),
-        hollow_prefix="node-",
-        planes=2,
-        faults_until_seconds=100.0,
-        seconds_min=110.0,
-        seconds_max=600.0,
-        quiet_seconds=130.0,
-        leadership=LeadershipSettings(duration_seconds=10.0, renew_seconds=4.0, retry_seconds=4.0),
     )
 
 

@@ -11,6 +11,8 @@ plane that starts and knows nothing may begin with the older one, and acts on wh
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from fairlead.sim.faults import Faults
 from fairlead.sim.scenario import Scenario, ScenarioStep, create, delete, patch
 from fairlead.sim.worlds import small
@@ -29,7 +31,8 @@ _SETS = ("apps/v1", "replicasets")
 
 
 def scenario() -> Scenario:
-    return Scenario(
+    return replace(
+        small.FRAME,
         name="two-servers",
         standing=(small.node(), create(1.0, *_SETS, small.workload("ReplicaSet", "web", 2))),
         steps=(
@@ -37,14 +40,7 @@ def scenario() -> Scenario:
             delete(48.0, *_SETS, "web"),
             create(48.5, *_SETS, small.workload("ReplicaSet", "web", 2)),
         ),
-        hollow_prefix="node-",
-        planes=2,
-        faults_until_seconds=60.0,
-        seconds_min=70.0,
-        seconds_max=400.0,
-        quiet_seconds=50.0,
         deciders=small.controllers("replicaset", "garbage-collector"),
-        leadership=small.LEADERSHIP,
     )
 
 

@@ -10,7 +10,7 @@ from fairlead.api.access.sign_in import SignIn
 from fairlead.api.access.users import User
 from fairlead.api.desk import Desk
 from fairlead.api.server import Api
-from fairlead.sim.parts import Parts
+from fairlead.sim.parts import replacing
 
 
 class SignerBlindAuthorizer:
@@ -33,5 +33,4 @@ class AddressApi(Api):
         super().__init__(replace(desk, authorizer=SignerBlindAuthorizer(desk)), sign_in)
 
 
-def plant(parts: Parts) -> Parts:
-    return {**parts, "api": AddressApi}
+plant = replacing(api=AddressApi)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fairlead.control.instructions import Outbox
 from fairlead.control.placing import Placer
 from fairlead.model.key import Key
-from fairlead.sim.parts import Parts
+from fairlead.sim.parts import replacing
 
 _TTL_SECONDS = 3.0
 
@@ -31,5 +31,4 @@ class ForgetfulPlacer(Placer):
         return min(filter(None, (super().next_at(now), *due)), default=0.0)
 
 
-def plant(parts: Parts) -> Parts:
-    return {**parts, "scheduler": ForgetfulPlacer}
+plant = replacing(scheduler=ForgetfulPlacer)

@@ -7,7 +7,7 @@ from typing import Any
 from fairlead.cache.events import Broke, Instruction, Listed
 from fairlead.cache.mirror import Mirror, MirrorPhase
 from fairlead.control.plane import Plane
-from fairlead.sim.parts import Parts
+from fairlead.sim.parts import replacing
 
 
 class ForgetfulMirror(Mirror[Any]):
@@ -33,5 +33,4 @@ class TravellingPlane(Plane):
             self.mirrors[name].failure_detector = each.failure_detector
 
 
-def plant(parts: Parts) -> Parts:
-    return {**parts, "plane": TravellingPlane}
+plant = replacing(plane=TravellingPlane)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fairlead.control.instructions import Outbox
 from fairlead.control.placing import Placer
 from fairlead.port.outcome import Outcome, Refused, Unknown
-from fairlead.sim.parts import Parts
+from fairlead.sim.parts import replacing
 
 
 class HastyPlacer(Placer):
@@ -17,5 +17,4 @@ class HastyPlacer(Placer):
         super().answered(call, outcome, now, chance, out)
 
 
-def plant(parts: Parts) -> Parts:
-    return {**parts, "scheduler": HastyPlacer}
+plant = replacing(scheduler=HastyPlacer)

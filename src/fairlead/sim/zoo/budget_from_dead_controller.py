@@ -17,7 +17,7 @@ from fairlead.core.errors import TooManyRequests
 from fairlead.ledger import disruption
 from fairlead.model.kind import Json
 from fairlead.port.request import Request
-from fairlead.sim.parts import Parts
+from fairlead.sim.parts import replacing
 from fairlead.store.contract import AtRevision
 
 
@@ -60,5 +60,4 @@ class CredulousApi(Api):
         return int((budget.get("status") or {}).get("currentHealthy", 0))
 
 
-def plant(parts: Parts) -> Parts:
-    return {**parts, "api": CredulousApi}
+plant = replacing(api=CredulousApi)

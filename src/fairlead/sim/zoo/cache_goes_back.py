@@ -7,7 +7,7 @@ from typing import Any
 from fairlead.cache.events import Instruction, Listed
 from fairlead.cache.mirror import Mirror
 from fairlead.control.plane import Plane
-from fairlead.sim.parts import Parts
+from fairlead.sim.parts import replacing
 
 
 class CredulousMirror(Mirror[Any]):
@@ -24,5 +24,4 @@ class CredulousPlane(Plane):
             self.mirrors[name].failure_detector = each.failure_detector
 
 
-def plant(parts: Parts) -> Parts:
-    return {**parts, "plane": CredulousPlane}
+plant = replacing(plane=CredulousPlane)

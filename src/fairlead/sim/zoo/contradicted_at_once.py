@@ -7,7 +7,7 @@ from typing import Any
 
 from fairlead.agent.machine import Agent
 from fairlead.agent.node import Registration
-from fairlead.sim.parts import Parts
+from fairlead.sim.parts import replacing
 
 
 class _Insisting(Registration):
@@ -22,5 +22,4 @@ class InsistingAgent(Agent):
         self.registration = _Insisting(self.settings, self.pace, self.means.calls)
 
 
-def plant(parts: Parts) -> Parts:
-    return {**parts, "agent": InsistingAgent}
+plant = replacing(agent=InsistingAgent)

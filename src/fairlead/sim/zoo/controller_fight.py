@@ -9,8 +9,7 @@ from fairlead.decision.decider import Decider
 from fairlead.decision.ensure import ensure_field
 from fairlead.model.key import Key
 from fairlead.model.views import REPLICASETS
-from fairlead.sim.parts import Parts
-from fairlead.sim.zoo.wrapping import deciding, wrap
+from fairlead.sim.zoo.wrapping import deciding, spoiling
 
 _REVISION = "deployment.kubernetes.io/revision"
 
@@ -28,5 +27,4 @@ def tidy(inner: Decider, view: Reading, key: Key, now: float) -> Decision:
     return structs.replace(decision, effects=(gone,) if gone else ())
 
 
-def plant(parts: Parts) -> Parts:
-    return wrap(parts, "replicaset", tidy)
+plant = spoiling("replicaset", tidy)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import structs
 
-from fairlead.sim.parts import Parts
+from fairlead.sim.parts import replacing
 from fairlead.store.contract import JournalReader, Recovered
 from fairlead.store.machine import Store
 
@@ -16,5 +16,4 @@ class ForgetfulStore(Store):
         super().__init__(structs.replace(recovered, entries=entries, damaged=()), journal)
 
 
-def plant(parts: Parts) -> Parts:
-    return {**parts, "store": ForgetfulStore}
+plant = replacing(store=ForgetfulStore)

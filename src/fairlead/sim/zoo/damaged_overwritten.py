@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fairlead.sim.parts import Parts
+from fairlead.sim.parts import replacing
 from fairlead.store.contract import JournalReader, Recovered
 from fairlead.store.machine import Store
 
@@ -13,5 +13,4 @@ class TrustingStore(Store):
         self._durable.damaged = {}
 
 
-def plant(parts: Parts) -> Parts:
-    return {**parts, "store": TrustingStore}
+plant = replacing(store=TrustingStore)

@@ -8,7 +8,7 @@ from msgspec import structs
 
 from fairlead.agent.contract import LiftDeadline, Open
 from fairlead.agent.machine import Agent
-from fairlead.sim.parts import Parts
+from fairlead.sim.parts import replacing
 
 
 class Fencing(Agent):
@@ -21,5 +21,4 @@ class Fencing(Agent):
         )
 
 
-def plant(parts: Parts) -> Parts:
-    return {**parts, "agent": Fencing}
+plant = replacing(agent=Fencing)

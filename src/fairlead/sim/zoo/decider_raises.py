@@ -6,8 +6,7 @@ from fairlead.decision.contract import Decision, Reading
 from fairlead.decision.decider import Decider
 from fairlead.model.key import Key
 from fairlead.model.views import DEPLOYMENTS
-from fairlead.sim.parts import Parts
-from fairlead.sim.zoo.wrapping import deciding, wrap
+from fairlead.sim.zoo.wrapping import deciding, spoiling
 
 
 @deciding
@@ -18,5 +17,4 @@ def brittle(inner: Decider, view: Reading, key: Key, now: float) -> Decision:
     return inner.decide(view, key, now)
 
 
-def plant(parts: Parts) -> Parts:
-    return wrap(parts, "deployment", brittle)
+plant = spoiling("deployment", brittle)

@@ -11,8 +11,7 @@ from fairlead.model.key import Key
 from fairlead.model.metadata import FOREGROUND, ORPHAN
 from fairlead.model.views import DEPLOYMENTS, REPLICASETS
 from fairlead.reconcile.garbage import NAME
-from fairlead.sim.parts import Parts
-from fairlead.sim.zoo.wrapping import deciding, wrap
+from fairlead.sim.zoo.wrapping import deciding, spoiling
 
 
 @deciding
@@ -32,5 +31,4 @@ def hasty(inner: Decider, view: Reading, key: Key, now: float) -> Decision:
     return decision
 
 
-def plant(parts: Parts) -> Parts:
-    return wrap(parts, NAME, hasty)
+plant = spoiling(NAME, hasty)

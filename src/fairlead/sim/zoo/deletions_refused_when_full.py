@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fairlead.sim.parts import Parts
+from fairlead.sim.parts import replacing
 from fairlead.store.contract import LEASE, JournalReader, Recovered, Transaction
 from fairlead.store.machine import Store
 from fairlead.store.room import Room
@@ -21,5 +21,4 @@ class LeasesOnlyStore(Store):
         self._room = LeasesOnly()
 
 
-def plant(parts: Parts) -> Parts:
-    return {**parts, "store": LeasesOnlyStore}
+plant = replacing(store=LeasesOnlyStore)

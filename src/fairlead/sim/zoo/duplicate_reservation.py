@@ -14,6 +14,8 @@ from fairlead.api.access.sign_in import SignIn
 from fairlead.api.admission import AdmissionChain
 from fairlead.api.desk import Desk
 from fairlead.api.server import Api
+from fairlead.control.fence_progress import FenceProgress
+from fairlead.control.instructions import AskProgress
 from fairlead.control.plane import Plane
 from fairlead.decision.contract import Decision, Reading
 from fairlead.decision.decider import Decider
@@ -28,11 +30,17 @@ from fairlead.sim.zoo.timeout_read_as_failure import HastyPlane
 from fairlead.sim.zoo.wrapping import SpoiltView
 
 
+class Unawaited(FenceProgress):
+    def look(self, now: float) -> tuple[bool, tuple[AskProgress, ...]]:
+        return True, ()
+
+
 class EagerPlane(Plane):
     """Does not wait for its mirrors after a take-over."""
 
-    def _behind_the_fence(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        return (), ()
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self._progress = Unawaited(self._sources, lambda: self.leadership, self.health)
 
 
 class OwnCount(SpoiltView):

@@ -9,8 +9,7 @@ from msgspec import structs
 from fairlead.core.times import timestamp
 from fairlead.ledger.override import end_of
 from fairlead.model.views import OVERRIDES, Resource, SchedulerOverride
-from fairlead.sim.parts import Parts
-from fairlead.sim.zoo.wrapping import SpoiltView, looking_through, wrap
+from fairlead.sim.zoo.wrapping import SpoiltView, looking_through, spoiling
 
 _MUCH_LATER_SECONDS = 86400.0
 
@@ -26,5 +25,4 @@ def _prolonged(override: SchedulerOverride) -> SchedulerOverride:
     return structs.replace(override, spec=structs.replace(override.spec, expires_at=later))
 
 
-def plant(parts: Parts) -> Parts:
-    return wrap(parts, "override-drain", looking_through(NeverEnding))
+plant = spoiling("override-drain", looking_through(NeverEnding))

@@ -8,7 +8,7 @@ from typing import Any
 from fairlead.agent.machine import Agent
 from fairlead.agent.notes import Notes
 from fairlead.port.outcome import Done, Outcome
-from fairlead.sim.parts import Parts
+from fairlead.sim.parts import replacing
 
 
 class _Forgetful(Notes):
@@ -25,5 +25,4 @@ class ForgetfulAgent(Agent):
         self.means.notes = _Forgetful(self.settings, self.pace, self.means.calls)
 
 
-def plant(parts: Parts) -> Parts:
-    return {**parts, "agent": ForgetfulAgent}
+plant = replacing(agent=ForgetfulAgent)

@@ -14,8 +14,7 @@ from fairlead.decision.effects import Delete
 from fairlead.decision.predicates import CHANGED
 from fairlead.model.key import Key
 from fairlead.model.views import PODS, Pod
-from fairlead.sim.parts import Parts
-from fairlead.sim.zoo.wrapping import wrap
+from fairlead.sim.zoo.wrapping import spoiling
 
 
 def expecting(inner: Decider) -> Decider:
@@ -42,5 +41,4 @@ def expecting(inner: Decider) -> Decider:
     return replace(inner, wakes=(Wake(PODS, notice, when=CHANGED), *inner.wakes), decide=decide)
 
 
-def plant(parts: Parts) -> Parts:
-    return wrap(parts, "replicaset", expecting)
+plant = spoiling("replicaset", expecting)

@@ -12,8 +12,7 @@ from fairlead.decision.decider import Decider
 from fairlead.decision.effects import Create
 from fairlead.model.key import Key
 from fairlead.model.views import PODS, REPLICASETS
-from fairlead.sim.parts import Parts
-from fairlead.sim.zoo.wrapping import wrap
+from fairlead.sim.zoo.wrapping import spoiling
 
 
 def expecting(inner: Decider) -> Decider:
@@ -36,5 +35,4 @@ def expecting(inner: Decider) -> Decider:
     return replace(inner, decide=decide)
 
 
-def plant(parts: Parts) -> Parts:
-    return wrap(parts, "replicaset", expecting)
+plant = spoiling("replicaset", expecting)

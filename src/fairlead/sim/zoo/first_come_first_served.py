@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fairlead.model.key import Key
 from fairlead.queue.lines import FairLine
-from fairlead.sim.parts import Parts
+from fairlead.sim.parts import replacing
 from fairlead.sim.processes.queues import DrawnQueue
 
 
@@ -15,5 +15,4 @@ class PlainQueue(DrawnQueue):
         return self._lines[self._arrivals[0].priority]
 
 
-def plant(parts: Parts) -> Parts:
-    return {**parts, "queue": PlainQueue}
+plant = replacing(queue=PlainQueue)

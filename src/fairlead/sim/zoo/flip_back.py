@@ -14,8 +14,7 @@ from fairlead.decision.effects import Change, Effect
 from fairlead.model.key import Key
 from fairlead.model.marks import SUSPECT
 from fairlead.model.views import NODES
-from fairlead.sim.parts import Parts
-from fairlead.sim.zoo.wrapping import deciding, wrap
+from fairlead.sim.zoo.wrapping import deciding, spoiling
 
 
 @deciding
@@ -34,5 +33,4 @@ def _opens_suspect(view: Reading, effect: Effect) -> bool:
     return suspected and not effect.patch["spec"]["taints"]
 
 
-def plant(parts: Parts) -> Parts:
-    return wrap(parts, "node-health", one_way)
+plant = spoiling("node-health", one_way)

@@ -8,7 +8,7 @@ from fairlead.cache.events import Framed, Instruction
 from fairlead.cache.mirror import Mirror
 from fairlead.control.plane import Plane
 from fairlead.model.views import NODES
-from fairlead.sim.parts import Parts
+from fairlead.sim.parts import replacing
 
 _EVERY = 3
 
@@ -29,5 +29,4 @@ class SkippingPlane(Plane):
         sound.__class__ = SkippingMirror
 
 
-def plant(parts: Parts) -> Parts:
-    return {**parts, "plane": SkippingPlane}
+plant = replacing(plane=SkippingPlane)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fairlead.sim.parts import Parts
+from fairlead.sim.parts import replacing
 from fairlead.store.events import Instruction, Resolve
 from fairlead.store.machine import Store
 
@@ -18,5 +18,4 @@ class HastyStore(Store):
         )
 
 
-def plant(parts: Parts) -> Parts:
-    return {**parts, "store": HastyStore}
+plant = replacing(store=HastyStore)

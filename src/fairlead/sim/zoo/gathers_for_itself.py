@@ -6,13 +6,11 @@ from dataclasses import replace
 
 from fairlead.decision.decider import Decider
 from fairlead.reconcile.role_aggregation import NAME
-from fairlead.sim.parts import Parts
-from fairlead.sim.zoo.wrapping import wrap
+from fairlead.sim.zoo.wrapping import spoiling
 
 
 def woken_by_itself(inner: Decider) -> Decider:
     return replace(inner, wakes=inner.wakes[:1])
 
 
-def plant(parts: Parts) -> Parts:
-    return wrap(parts, NAME, woken_by_itself)
+plant = spoiling(NAME, woken_by_itself)

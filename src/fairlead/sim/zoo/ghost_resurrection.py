@@ -8,8 +8,7 @@ from fairlead.decision.contract import Decision, Reading
 from fairlead.decision.decider import Decider
 from fairlead.decision.effects import Create
 from fairlead.model.key import Key
-from fairlead.sim.parts import Parts
-from fairlead.sim.zoo.wrapping import deciding, wrap
+from fairlead.sim.zoo.wrapping import deciding, spoiling
 
 
 @deciding
@@ -21,5 +20,4 @@ def ownerless(inner: Decider, view: Reading, key: Key, now: float) -> Decision:
     return structs.replace(decision, effects=effects)
 
 
-def plant(parts: Parts) -> Parts:
-    return wrap(parts, "replicaset", ownerless)
+plant = spoiling("replicaset", ownerless)

@@ -12,7 +12,7 @@ from fairlead.api.access.contract import AccessVerdict, Attributes
 from fairlead.api.access.sign_in import SignIn
 from fairlead.api.desk import Desk
 from fairlead.api.server import Api
-from fairlead.sim.parts import Parts
+from fairlead.sim.parts import replacing
 
 
 class RememberedGrants(AccessGrants):
@@ -44,5 +44,4 @@ class RememberingApi(Api):
         super().__init__(replace(desk, authorizer=chain, access_grants=grants), sign_in)
 
 
-def plant(parts: Parts) -> Parts:
-    return {**parts, "api": RememberingApi}
+plant = replacing(api=RememberingApi)

@@ -10,8 +10,7 @@ from fairlead.decision.effects import Create
 from fairlead.decision.ensure import ensure_field
 from fairlead.model.key import Key
 from fairlead.model.views import REPLICASETS
-from fairlead.sim.parts import Parts
-from fairlead.sim.zoo.wrapping import deciding, wrap
+from fairlead.sim.zoo.wrapping import deciding, spoiling
 
 MARK = "zoo.fairlead.dev/filled-for"
 
@@ -34,5 +33,4 @@ def guard_first(inner: Decider, view: Reading, key: Key, now: float) -> Decision
     return structs.replace(decision, effects=(mark, *creates) if mark else creates)
 
 
-def plant(parts: Parts) -> Parts:
-    return wrap(parts, "replicaset", guard_first)
+plant = spoiling("replicaset", guard_first)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from fairlead.decision.decider import Decider
 from fairlead.decision.effects import Effect
 from fairlead.model.views import Deployment
-from fairlead.sim.parts import Parts
 from fairlead.sim.worlds.operator import NAME, App, Operator
-from fairlead.sim.zoo.wrapping import wrap
+from fairlead.sim.zoo.wrapping import spoiling
 
 
 class NotesFirst(Operator):
@@ -25,5 +24,4 @@ def notes_first(inner: Decider) -> Decider:
     return NotesFirst().decider()
 
 
-def plant(parts: Parts) -> Parts:
-    return wrap(parts, NAME, notes_first)
+plant = spoiling(NAME, notes_first)

@@ -14,7 +14,7 @@ from fairlead.cache.events import Mirrored, MirrorEvent
 from fairlead.control.instructions import Answers, PlaneEvent, PlaneInstruction, Replied
 from fairlead.control.plane import Plane
 from fairlead.port.driving import Started, Stepped, WakeAt, Woke
-from fairlead.sim.parts import Parts
+from fairlead.sim.parts import replacing
 
 T = TypeVar("T", bound=Woke | MirrorEvent | Replied)
 
@@ -44,5 +44,4 @@ class ByTheWall(Plane):
         return structs.replace(event, now=event.now + self._ahead)
 
 
-def plant(parts: Parts) -> Parts:
-    return {**parts, "plane": ByTheWall}
+plant = replacing(plane=ByTheWall)

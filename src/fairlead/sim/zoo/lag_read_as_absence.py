@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fairlead.model.views import Resource
-from fairlead.sim.parts import Parts
-from fairlead.sim.zoo.wrapping import SpoiltView, looking_through, wrap
+from fairlead.sim.zoo.wrapping import SpoiltView, looking_through, spoiling
 
 
 class SureView(SpoiltView):
@@ -16,5 +15,4 @@ class SureView(SpoiltView):
         return True
 
 
-def plant(parts: Parts) -> Parts:
-    return wrap(parts, "garbage-collector", looking_through(SureView))
+plant = spoiling("garbage-collector", looking_through(SureView))

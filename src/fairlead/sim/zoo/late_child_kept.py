@@ -11,8 +11,7 @@ from fairlead.decision.decider import Decider, KeysOf, WatchEvent
 from fairlead.model.key import Key
 from fairlead.model.views import View
 from fairlead.reconcile.garbage import NAME
-from fairlead.sim.parts import Parts
-from fairlead.sim.zoo.wrapping import wrap
+from fairlead.sim.zoo.wrapping import spoiling
 
 
 def unwary(inner: Decider) -> Decider:
@@ -25,5 +24,4 @@ def _unless_new(keys: KeysOf[View], event: WatchEvent[View]) -> Iterable[Key]:
     return keys(event) if event.before is not None else ()
 
 
-def plant(parts: Parts) -> Parts:
-    return wrap(parts, NAME, unwary)
+plant = spoiling(NAME, unwary)

@@ -7,13 +7,11 @@ from dataclasses import replace
 
 from fairlead.decision.decider import Decider
 from fairlead.model.views import PODS
-from fairlead.sim.parts import Parts
-from fairlead.sim.zoo.wrapping import wrap
+from fairlead.sim.zoo.wrapping import spoiling
 
 
 def blind(inner: Decider) -> Decider:
     return replace(inner, wakes=tuple(each for each in inner.wakes if each.resource is not PODS))
 
 
-def plant(parts: Parts) -> Parts:
-    return wrap(parts, "release", blind)
+plant = spoiling("release", blind)

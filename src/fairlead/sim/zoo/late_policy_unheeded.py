@@ -9,8 +9,7 @@ from fairlead.decision.decider import Decider, Wake
 from fairlead.decision.wakes import each_of
 from fairlead.model.views import EVIDENCE_POLICIES, NODES
 from fairlead.reconcile.nodes.release import is_in_trouble
-from fairlead.sim.parts import Parts
-from fairlead.sim.zoo.wrapping import wrap
+from fairlead.sim.zoo.wrapping import spoiling
 
 
 def blind(inner: Decider) -> Decider:
@@ -18,5 +17,4 @@ def blind(inner: Decider) -> Decider:
     return replace(inner, wakes=(*others, Wake(EVIDENCE_POLICIES, each_of(NODES, is_in_trouble))))
 
 
-def plant(parts: Parts) -> Parts:
-    return wrap(parts, "release", blind)
+plant = spoiling("release", blind)

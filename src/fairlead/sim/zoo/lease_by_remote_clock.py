@@ -12,7 +12,7 @@ from fairlead.control.plane import Plane
 from fairlead.core import codec
 from fairlead.core.times import parse_time
 from fairlead.port.outcome import Done, Outcome
-from fairlead.sim.parts import Parts
+from fairlead.sim.parts import replacing
 
 
 class RemoteClock(Leadership):
@@ -31,5 +31,4 @@ class RemoteClockPlane(Plane):
         self.leadership.__class__ = RemoteClock
 
 
-def plant(parts: Parts) -> Parts:
-    return {**parts, "plane": RemoteClockPlane}
+plant = replacing(plane=RemoteClockPlane)

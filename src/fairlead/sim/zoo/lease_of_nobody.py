@@ -7,12 +7,11 @@ from msgspec import structs
 from fairlead.agent.contract import NodeSettings
 from fairlead.agent.machine import Agent
 from fairlead.agent.pace import Pace
-from fairlead.sim.parts import Parts
+from fairlead.sim.parts import replacing
 
 
 def unnamed(settings: NodeSettings, pace: Pace) -> Agent:
     return Agent(structs.replace(settings, instance=""), pace)
 
 
-def plant(parts: Parts) -> Parts:
-    return {**parts, "agent": unnamed}
+plant = replacing(agent=unnamed)

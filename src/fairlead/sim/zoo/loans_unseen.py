@@ -10,7 +10,7 @@ from fairlead.api.access.sign_in import SignIn
 from fairlead.api.charging import PLACEMENT
 from fairlead.api.desk import Desk
 from fairlead.api.server import Api
-from fairlead.sim.parts import Parts
+from fairlead.sim.parts import replacing
 from fairlead.store.contract import Entry, Reader
 
 
@@ -38,5 +38,4 @@ class GenerousApi(Api):
         super().__init__(replace(desk, read=blind), sign_in)
 
 
-def plant(parts: Parts) -> Parts:
-    return {**parts, "api": GenerousApi}
+plant = replacing(api=GenerousApi)

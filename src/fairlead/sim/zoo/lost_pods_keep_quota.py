@@ -15,7 +15,7 @@ from fairlead.api.desk import Desk
 from fairlead.api.server import Api
 from fairlead.model.key import Key
 from fairlead.model.marks import RELEASED
-from fairlead.sim.parts import Parts
+from fairlead.sim.parts import replacing
 from fairlead.store.contract import Entry, Reader
 
 _RELEASED, _UNKNOWN = RELEASED.encode(), RELEASED.lower().encode()
@@ -45,5 +45,4 @@ class StingyApi(Api):
         super().__init__(replace(desk, read=unheard), sign_in)
 
 
-def plant(parts: Parts) -> Parts:
-    return {**parts, "api": StingyApi}
+plant = replacing(api=StingyApi)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import structs
 
-from fairlead.sim.parts import Parts
+from fairlead.sim.parts import replacing
 from fairlead.store.contract import JournalReader, Recovered
 from fairlead.store.machine import Store
 
@@ -14,5 +14,4 @@ class ObligingStore(Store):
         super().__init__(structs.replace(recovered, lost=()), journal)
 
 
-def plant(parts: Parts) -> Parts:
-    return {**parts, "store": ObligingStore}
+plant = replacing(store=ObligingStore)

@@ -6,9 +6,8 @@ from __future__ import annotations
 from fairlead.decision.decider import Decider
 from fairlead.decision.effects import Effect
 from fairlead.model.views import Deployment
-from fairlead.sim.parts import Parts
 from fairlead.sim.worlds.operator import NAME, App, Operator
-from fairlead.sim.zoo.wrapping import wrap
+from fairlead.sim.zoo.wrapping import spoiling
 
 
 class Together(Operator):
@@ -23,5 +22,4 @@ def together(inner: Decider) -> Decider:
     return Together().decider()
 
 
-def plant(parts: Parts) -> Parts:
-    return wrap(parts, NAME, together)
+plant = spoiling(NAME, together)

@@ -11,8 +11,7 @@ from fairlead.decision.ensure import ensure_gone
 from fairlead.decision.predicates import GONE
 from fairlead.model.key import Key
 from fairlead.model.views import PODS, REPLICASETS, ReplicaSet
-from fairlead.sim.parts import Parts
-from fairlead.sim.zoo.wrapping import wrap
+from fairlead.sim.zoo.wrapping import spoiling
 
 
 def name_cleaner(inner: Decider) -> Decider:
@@ -36,5 +35,4 @@ def name_cleaner(inner: Decider) -> Decider:
     return replace(inner, wakes=(*inner.wakes, Wake(REPLICASETS, notice, when=GONE)), decide=decide)
 
 
-def plant(parts: Parts) -> Parts:
-    return wrap(parts, "replicaset", name_cleaner)
+plant = spoiling("replicaset", name_cleaner)

@@ -9,8 +9,7 @@ from fairlead.decision.decider import Decider
 from fairlead.decision.effects import Delete, Effect
 from fairlead.model.key import Key
 from fairlead.model.views import STATEFULSETS
-from fairlead.sim.parts import Parts
-from fairlead.sim.zoo.wrapping import deciding, wrap
+from fairlead.sim.zoo.wrapping import deciding, spoiling
 
 
 @deciding
@@ -25,5 +24,4 @@ def lazy(inner: Decider, view: Reading, key: Key, now: float) -> Decision:
     return structs.replace(decision, effects=tuple(each for each in decision.effects if not updates(each)))
 
 
-def plant(parts: Parts) -> Parts:
-    return wrap(parts, "statefulset", lazy)
+plant = spoiling("statefulset", lazy)

@@ -9,7 +9,7 @@ from fairlead.api.access.sign_in import SignIn
 from fairlead.api.desk import Desk
 from fairlead.api.server import Api
 from fairlead.api.under_way import RulesUnderWay
-from fairlead.sim.parts import Parts
+from fairlead.sim.parts import replacing
 from fairlead.store.contract import Transaction
 
 
@@ -26,5 +26,4 @@ class DurableApi(Api):
         super().__init__(replace(desk, under_way=NothingUnderWay()), sign_in)
 
 
-def plant(parts: Parts) -> Parts:
-    return {**parts, "api": DurableApi}
+plant = replacing(api=DurableApi)

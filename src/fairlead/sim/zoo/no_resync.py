@@ -8,7 +8,7 @@ from typing import Any
 from fairlead.cache.events import Changed
 from fairlead.cache.mirror import Mirror
 from fairlead.control.plane import Plane
-from fairlead.sim.parts import Parts
+from fairlead.sim.parts import replacing
 from fairlead.store.contract import Entry
 
 
@@ -34,5 +34,4 @@ class UnsyncedPlane(Plane):
         self._resync_at = now + 1e9
 
 
-def plant(parts: Parts) -> Parts:
-    return {**parts, "plane": UnsyncedPlane}
+plant = replacing(plane=UnsyncedPlane)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fairlead.sim.parts import Parts
+from fairlead.sim.parts import replacing
 from fairlead.store.contract import JournalReader, Recovered, Transaction
 from fairlead.store.machine import Store
 from fairlead.store.room import Room
@@ -21,5 +21,4 @@ class CrampedStore(Store):
         self._room = CrampedRoom()
 
 
-def plant(parts: Parts) -> Parts:
-    return {**parts, "store": CrampedStore}
+plant = replacing(store=CrampedStore)

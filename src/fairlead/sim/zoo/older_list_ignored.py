@@ -8,7 +8,7 @@ from typing import Any
 from fairlead.cache.events import Changed
 from fairlead.cache.mirror import Mirror
 from fairlead.control.plane import Plane
-from fairlead.sim.parts import Parts
+from fairlead.sim.parts import replacing
 from fairlead.store.contract import Entry
 
 
@@ -31,5 +31,4 @@ class ProudPlane(Plane):
             self.mirrors[name].failure_detector = each.failure_detector
 
 
-def plant(parts: Parts) -> Parts:
-    return {**parts, "plane": ProudPlane}
+plant = replacing(plane=ProudPlane)

@@ -13,8 +13,7 @@ from fairlead.decision.ensure import ensure_gone
 from fairlead.model.key import Key
 from fairlead.model.marks import RETURNED
 from fairlead.model.views import PODS
-from fairlead.sim.parts import Parts
-from fairlead.sim.zoo.wrapping import deciding, wrap
+from fairlead.sim.zoo.wrapping import deciding, spoiling
 
 
 @deciding
@@ -37,5 +36,4 @@ def _counts_again(status: dict[str, Any]) -> bool:
     return any(each.get("reason") == RETURNED for each in status.get("conditions") or ())
 
 
-def plant(parts: Parts) -> Parts:
-    return wrap(parts, "returned", hasty)
+plant = spoiling("returned", hasty)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from fairlead.decision.decider import Decider
 from fairlead.reconcile.garbage import NAME
-from fairlead.sim.parts import Parts
 from fairlead.sim.zoo.late_child_kept import unwary
-from fairlead.sim.zoo.wrapping import wrap
+from fairlead.sim.zoo.wrapping import spoiling
 
 
 def sighted_collector(inner: Decider) -> Decider:
@@ -14,5 +13,4 @@ def sighted_collector(inner: Decider) -> Decider:
     return unwary(inner)
 
 
-def plant(parts: Parts) -> Parts:
-    return wrap(parts, NAME, sighted_collector)
+plant = spoiling(NAME, sighted_collector)

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from fairlead.control.placing import Placer
 from fairlead.model.views import OVERRIDES, Resource
-from fairlead.sim.parts import Parts
+from fairlead.sim.parts import replacing
 
 
 class HearsayPlacer(Placer):
@@ -15,5 +15,4 @@ class HearsayPlacer(Placer):
     )
 
 
-def plant(parts: Parts) -> Parts:
-    return {**parts, "scheduler": HearsayPlacer}
+plant = replacing(scheduler=HearsayPlacer)

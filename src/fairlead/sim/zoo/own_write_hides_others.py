@@ -10,7 +10,7 @@ from fairlead.control.plane import Plane
 from fairlead.decision.decider import Decider
 from fairlead.model.key import Key
 from fairlead.port.capabilities import FAIRLEAD, Capabilities
-from fairlead.sim.parts import Parts
+from fairlead.sim.parts import replacing
 
 
 class _Careless(Needless):
@@ -31,5 +31,4 @@ class CarelessPlane(Plane):
             controller.needless = _Careless(lambda key: self._sources.view().revision_of(key))
 
 
-def plant(parts: Parts) -> Parts:
-    return {**parts, "plane": CarelessPlane}
+plant = replacing(plane=CarelessPlane)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fairlead.control.instructions import Outbox
 from fairlead.control.placing import Placer
 from fairlead.port.outcome import Done, Outcome
-from fairlead.sim.parts import Parts
+from fairlead.sim.parts import replacing
 
 
 class TrustingPlacer(Placer):
@@ -15,5 +15,4 @@ class TrustingPlacer(Placer):
         super().answered(call, outcome, now, chance, out)
 
 
-def plant(parts: Parts) -> Parts:
-    return {**parts, "scheduler": TrustingPlacer}
+plant = replacing(scheduler=TrustingPlacer)

@@ -8,8 +8,7 @@ from msgspec import structs
 
 from fairlead.decision.decider import Decider
 from fairlead.model.views.objectives import OBJECTIVES
-from fairlead.sim.parts import Parts
-from fairlead.sim.zoo.wrapping import SpoiltView, looking_through, wrap
+from fairlead.sim.zoo.wrapping import SpoiltView, looking_through, spoiling
 
 
 def spoil(inner: Decider) -> Decider:
@@ -27,5 +26,4 @@ def spoil(inner: Decider) -> Decider:
     return looking_through(Forgetful)(inner)
 
 
-def plant(parts: Parts) -> Parts:
-    return wrap(parts, "service-level", spoil)
+plant = spoiling("service-level", spoil)

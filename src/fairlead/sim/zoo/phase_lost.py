@@ -17,8 +17,7 @@ from fairlead.decision.effects import ChangeStatus, Delete, Effect
 from fairlead.model.key import Key
 from fairlead.model.marks import REPLACES
 from fairlead.model.views import PODS
-from fairlead.sim.parts import Parts
-from fairlead.sim.zoo.wrapping import wrap
+from fairlead.sim.zoo.wrapping import spoiling
 
 
 def remembering(inner: Decider) -> Decider:
@@ -46,5 +45,4 @@ def remembering(inner: Decider) -> Decider:
     return replace(inner, decide=decide)
 
 
-def plant(parts: Parts) -> Parts:
-    return wrap(parts, "replicaset", remembering)
+plant = spoiling("replicaset", remembering)

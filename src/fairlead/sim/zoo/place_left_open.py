@@ -11,8 +11,7 @@ from fairlead.decision.effects import ChangeStatus, Effect
 from fairlead.model.key import Key
 from fairlead.model.marks import QUOTA_GIVEN
 from fairlead.model.views import PODS
-from fairlead.sim.parts import Parts
-from fairlead.sim.zoo.wrapping import deciding, wrap
+from fairlead.sim.zoo.wrapping import deciding, spoiling
 
 
 @deciding
@@ -35,5 +34,4 @@ def _kept(view: Reading, effect: Effect) -> Effect:
     )
 
 
-def plant(parts: Parts) -> Parts:
-    return wrap(parts, "returned", forgetful)
+plant = spoiling("returned", forgetful)

@@ -12,7 +12,7 @@ from fairlead.api.desk import Desk
 from fairlead.api.plan import Context, Plan, Step
 from fairlead.api.server import Api
 from fairlead.port.request import Request
-from fairlead.sim.parts import Parts
+from fairlead.sim.parts import replacing
 
 
 class YesterdaysApi(Api):
@@ -35,5 +35,4 @@ class YesterdaysApi(Api):
         return structs.replace(step, transaction=structs.replace(given, preconditions=kept))
 
 
-def plant(parts: Parts) -> Parts:
-    return {**parts, "api": YesterdaysApi}
+plant = replacing(api=YesterdaysApi)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fairlead.control.instructions import Outbox
 from fairlead.control.placing import Placer
-from fairlead.sim.parts import Parts
+from fairlead.sim.parts import replacing
 
 
 class ThrashingPlacer(Placer):
@@ -15,5 +15,4 @@ class ThrashingPlacer(Placer):
         super().step(now, out)
 
 
-def plant(parts: Parts) -> Parts:
-    return {**parts, "scheduler": ThrashingPlacer}
+plant = replacing(scheduler=ThrashingPlacer)

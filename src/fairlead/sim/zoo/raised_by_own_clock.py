@@ -5,7 +5,7 @@ from __future__ import annotations
 from fairlead.control.placing import Placer
 from fairlead.model.premise import Premise
 from fairlead.model.views import Pod
-from fairlead.sim.parts import Parts
+from fairlead.sim.parts import replacing
 
 
 class SelfAssuredPlacer(Placer):
@@ -13,5 +13,4 @@ class SelfAssuredPlacer(Placer):
         return ()
 
 
-def plant(parts: Parts) -> Parts:
-    return {**parts, "scheduler": SelfAssuredPlacer}
+plant = replacing(scheduler=SelfAssuredPlacer)

@@ -8,8 +8,7 @@ from msgspec import structs
 
 from fairlead.decision.decider import Decider
 from fairlead.model.views import AUTOSCALERS
-from fairlead.sim.parts import Parts
-from fairlead.sim.zoo.wrapping import SpoiltView, looking_through, wrap
+from fairlead.sim.zoo.wrapping import SpoiltView, looking_through, spoiling
 
 _LOOKS = 3  # until it has heard enough
 
@@ -33,5 +32,4 @@ def spoil(inner: Decider) -> Decider:
     return looking_through(Forgetful)(inner)
 
 
-def plant(parts: Parts) -> Parts:
-    return wrap(parts, "autoscaler", spoil)
+plant = spoiling("autoscaler", spoil)

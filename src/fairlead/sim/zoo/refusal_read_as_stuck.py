@@ -10,7 +10,7 @@ from fairlead.control.turn import Turn
 from fairlead.control.waits import Waiter, Waits
 from fairlead.decision.contract import Verdict
 from fairlead.model.views import View
-from fairlead.sim.parts import Parts
+from fairlead.sim.parts import replacing
 
 
 class DeafWaits(Waits):
@@ -31,5 +31,4 @@ class GivesUp(Plane):
             controller.refusals.__class__ = FinalRefusals
 
 
-def plant(parts: Parts) -> Parts:
-    return {**parts, "plane": GivesUp}
+plant = replacing(plane=GivesUp)

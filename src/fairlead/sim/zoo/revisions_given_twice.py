@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import structs
 
-from fairlead.sim.parts import Parts
+from fairlead.sim.parts import replacing
 from fairlead.store.contract import JournalReader, Recovered
 from fairlead.store.machine import Store
 
@@ -16,5 +16,4 @@ class UnmarkedStore(Store):
         super().__init__(recovered, journal)
 
 
-def plant(parts: Parts) -> Parts:
-    return {**parts, "store": UnmarkedStore}
+plant = replacing(store=UnmarkedStore)

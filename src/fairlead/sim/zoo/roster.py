@@ -113,6 +113,14 @@ SPECIMENS: tuple[Specimen, ...] = (
     Specimen("decider_raises", 0, "flip-flop", ("deciders-do-not-raise",), "does not survive a surprise"),
     Specimen("refusal_read_as_stuck", 0, "refused", ("refusals-end",), "takes a wait for the end"),
     Specimen("status_skipped_on_refusal", 0, "refused", ("refusals-end",), "reports nothing while it waits"),
+    Specimen(
+        "older_list_believed",
+        0,
+        "older-list",
+        ("outlives-the-plane",),
+        "reads an older state after a newer one",
+    ),
+    Specimen("told_before_it_runs", 0, "fenced-full", ("runs-while-leased",), "waits for what need not be"),
     Specimen("deadline_for_all", 0, "nodes", ("outlives-the-plane",), "ends what should outlive it"),
     Specimen(
         "deadline_assumed", 0, "nodes", ("at-most-one", "silence-is-real"), "trusts what nobody promised"
@@ -225,6 +233,13 @@ SPECIMENS: tuple[Specimen, ...] = (
     Specimen("ends_with_the_object", 0, "overrides", ("overrides-are-kept",), "leaves an end to a clean-up"),
     Specimen(
         "overrides_heard_of", 0, "overrides", ("overrides-are-kept",), "keeps what it was told in memory"
+    ),
+    Specimen(
+        "pause_remembered",
+        0,
+        "overrides",
+        ("ended-overrides-are-forgotten",),
+        "remembers beyond its end what held",
     ),
     Specimen("raised_by_own_clock", 0, "raised", ("preemption-ends",), "judges by its own clock alone"),
     Specimen(

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from msgspec import structs
 
-from fairlead.control.controller import Controller
 from fairlead.control.instructions import Call, Instruction
-from fairlead.control.placing import Placer
+from fairlead.control.outgoing import Worker
 from fairlead.control.plane import Plane
 from fairlead.core import codec
 from fairlead.model.kinds.runbook import RUN
-from fairlead.sim.parts import Parts
+from fairlead.sim.parts import replacing
 
 
 class HeedlessPlane(Plane):
-    def _sent(
-        self, controller: Controller | Placer, instruction: Instruction, now: float
-    ) -> tuple[Instruction, ...]:
+    def _sent(self, worker: Worker, instruction: Instruction, now: float) -> tuple[Instruction, ...]:
         if isinstance(instruction, Call) and instruction.request.plural == RUN.plural:
             request = instruction.request
             if request.subresource == "status":
@@ -25,8 +22,7 @@ class HeedlessPlane(Plane):
                 instruction = structs.replace(
                     instruction, request=structs.replace(request, body=codec.encode(body))
                 )
-        return super()._sent(controller, instruction, now)
+        return super()._sent(worker, instruction, now)
 
 
-def plant(parts: Parts) -> Parts:
-    return {**parts, "plane": HeedlessPlane}
+plant = replacing(plane=HeedlessPlane)

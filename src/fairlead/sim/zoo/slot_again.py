@@ -11,8 +11,7 @@ from fairlead.decision.contract import Decision, Reading
 from fairlead.decision.decider import Decider
 from fairlead.model.key import Key
 from fairlead.model.views import CronJob
-from fairlead.sim.parts import Parts
-from fairlead.sim.zoo.wrapping import deciding, wrap
+from fairlead.sim.zoo.wrapping import deciding, spoiling
 
 
 class _WithoutMemory:
@@ -40,5 +39,4 @@ def forgetful(inner: Decider, view: Reading, key: Key, now: float) -> Decision:
     return inner.decide(forgetful, key, now)
 
 
-def plant(parts: Parts) -> Parts:
-    return wrap(parts, "cronjob", forgetful)
+plant = spoiling("cronjob", forgetful)

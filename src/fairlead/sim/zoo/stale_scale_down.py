@@ -8,8 +8,7 @@ from fairlead.decision.contract import Decision, Reading
 from fairlead.decision.decider import Decider
 from fairlead.decision.effects import Delete
 from fairlead.model.key import Key
-from fairlead.sim.parts import Parts
-from fairlead.sim.zoo.wrapping import deciding, wrap
+from fairlead.sim.zoo.wrapping import deciding, spoiling
 
 
 @deciding
@@ -22,5 +21,4 @@ def unconditional(inner: Decider, view: Reading, key: Key, now: float) -> Decisi
     return structs.replace(decision, effects=effects)
 
 
-def plant(parts: Parts) -> Parts:
-    return wrap(parts, "replicaset", unconditional)
+plant = spoiling("replicaset", unconditional)

@@ -8,8 +8,7 @@ from typing import Any
 from msgspec import structs
 
 from fairlead.model.views import ReplicaSet
-from fairlead.sim.parts import Parts
-from fairlead.sim.zoo.wrapping import SpoiltView, looking_through, wrap
+from fairlead.sim.zoo.wrapping import SpoiltView, looking_through, spoiling
 
 
 class Believing(SpoiltView):
@@ -33,5 +32,4 @@ def _believed(found: Any) -> Any:
     return structs.replace(found, status=status)
 
 
-def plant(parts: Parts) -> Parts:
-    return wrap(parts, "deployment", looking_through(Believing))
+plant = spoiling("deployment", looking_through(Believing))

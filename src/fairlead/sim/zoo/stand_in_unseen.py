@@ -7,7 +7,7 @@ from typing import Any
 from fairlead.cache.events import Changed
 from fairlead.cache.mirror import Mirror
 from fairlead.control.plane import Plane
-from fairlead.sim.parts import Parts
+from fairlead.sim.parts import replacing
 from fairlead.store.contract import Entry
 from fairlead.store.damage import is_stand_in
 
@@ -28,5 +28,4 @@ class NarrowPlane(Plane):
             self.mirrors[name].failure_detector = each.failure_detector
 
 
-def plant(parts: Parts) -> Parts:
-    return {**parts, "plane": NarrowPlane}
+plant = replacing(plane=NarrowPlane)

@@ -6,13 +6,11 @@ from dataclasses import replace
 
 from fairlead.decision.contract import NOTHING
 from fairlead.decision.decider import Decider
-from fairlead.sim.parts import Parts
-from fairlead.sim.zoo.wrapping import wrap
+from fairlead.sim.zoo.wrapping import spoiling
 
 
 def mute(inner: Decider) -> Decider:
     return replace(inner, refused=lambda view, key, refusal, now: NOTHING)
 
 
-def plant(parts: Parts) -> Parts:
-    return wrap(parts, "replicaset", mute)
+plant = spoiling("replicaset", mute)

@@ -10,8 +10,7 @@ from fairlead.decision.decider import Decider
 from fairlead.decision.ensure import ensure_status
 from fairlead.model.key import Key
 from fairlead.model.views import REPLICASETS, Condition
-from fairlead.sim.parts import Parts
-from fairlead.sim.zoo.wrapping import deciding, wrap
+from fairlead.sim.zoo.wrapping import deciding, spoiling
 
 
 @deciding
@@ -26,5 +25,4 @@ def chatty(inner: Decider, view: Reading, key: Key, now: float) -> Decision:
     return structs.replace(decision, effects=(status,) if status else ())
 
 
-def plant(parts: Parts) -> Parts:
-    return wrap(parts, "replicaset", chatty)
+plant = spoiling("replicaset", chatty)

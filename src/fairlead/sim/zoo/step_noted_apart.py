@@ -8,7 +8,7 @@ from fairlead.api.plan import Context, Plan, Step
 from fairlead.api.server import Api
 from fairlead.model.kinds.runbook import RUN
 from fairlead.port.request import Request
-from fairlead.sim.parts import Parts
+from fairlead.sim.parts import replacing
 
 
 class AbsentMindedApi(Api):
@@ -21,5 +21,4 @@ class AbsentMindedApi(Api):
         return structs.replace(step, transaction=structs.replace(given, operations=kept))
 
 
-def plant(parts: Parts) -> Parts:
-    return {**parts, "api": AbsentMindedApi}
+plant = replacing(api=AbsentMindedApi)

@@ -11,9 +11,8 @@ from msgspec import structs
 
 from fairlead.model.marks import SILENT_SINCE, SUSPECT
 from fairlead.model.views import Node, Resource, View
-from fairlead.sim.parts import Parts
 from fairlead.sim.zoo.silence_unheard import Patient
-from fairlead.sim.zoo.wrapping import looking_through, wrap
+from fairlead.sim.zoo.wrapping import looking_through, spoiling
 
 
 class Unsuspecting(Patient):
@@ -29,5 +28,4 @@ class Unsuspecting(Patient):
         return structs.replace(found, metadata=metadata, spec=structs.replace(found.spec, taints=taints))
 
 
-def plant(parts: Parts) -> Parts:
-    return wrap(parts, "deployment", looking_through(Unsuspecting))
+plant = spoiling("deployment", looking_through(Unsuspecting))

@@ -15,8 +15,7 @@ from fairlead.decision.effects import ChangeStatus
 from fairlead.model.key import Key
 from fairlead.model.kind import Json
 from fairlead.model.views import REPLICASETS, ReplicaSet, Resource
-from fairlead.sim.parts import Parts
-from fairlead.sim.zoo.wrapping import SpoiltView, wrap
+from fairlead.sim.zoo.wrapping import SpoiltView, spoiling
 
 
 class _Former(SpoiltView):
@@ -59,5 +58,4 @@ def _is_written(found: ReplicaSet, wanted: Json) -> bool:
     return all(status.get(name) == value for name, value in wanted.items() if value is not None)
 
 
-def plant(parts: Parts) -> Parts:
-    return wrap(parts, "replicaset", insisting)
+plant = spoiling("replicaset", insisting)

@@ -6,8 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from fairlead.model.views import OVERRIDES, Resource
-from fairlead.sim.parts import Parts
-from fairlead.sim.zoo.wrapping import SpoiltView, looking_through, wrap
+from fairlead.sim.zoo.wrapping import SpoiltView, looking_through, spoiling
 
 
 class ToTheLetter(SpoiltView):
@@ -18,5 +17,4 @@ class ToTheLetter(SpoiltView):
         return [each for each in found if each.spec.target.startswith("deployment/")]
 
 
-def plant(parts: Parts) -> Parts:
-    return wrap(parts, "deployment", looking_through(ToTheLetter))
+plant = spoiling("deployment", looking_through(ToTheLetter))

@@ -10,9 +10,8 @@ from fairlead.decision.contract import Decision, Reading
 from fairlead.decision.decider import Decider
 from fairlead.model.key import Key
 from fairlead.reconcile.garbage import NAME
-from fairlead.sim.parts import Parts
 from fairlead.sim.zoo.lag_read_as_absence import SureView
-from fairlead.sim.zoo.wrapping import deciding, wrap
+from fairlead.sim.zoo.wrapping import deciding, spoiling
 
 
 @deciding
@@ -25,5 +24,4 @@ def hasty(inner: Decider, view: Reading, key: Key, now: float) -> Decision:
     return decision
 
 
-def plant(parts: Parts) -> Parts:
-    return wrap(parts, NAME, hasty)
+plant = spoiling(NAME, hasty)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from msgspec import structs
 
 from fairlead.model.views import AUTOSCALERS, PLANE_SETTINGS
 from fairlead.sim.checkers.autoscaling import REACT_TO_BLOCKED
-from fairlead.sim.parts import Parts
-from fairlead.sim.zoo.wrapping import SpoiltView, looking_through, wrap
+from fairlead.sim.zoo.wrapping import SpoiltView, looking_through, spoiling
 
 
 class Unbounded(SpoiltView):
-    """Every autoscaler reacts to what is blocked, and nothing bounds it."""
+    """Every autoscaler reacts to what is blocked, and nothing bounds it. `LIMITS`: what settings say of it."""
+
+    LIMITS: ClassVar[dict[str, float]] = {"amplificationMax": 1e6, "amplificationPerWindowMax": 1e6}
 
     def get(self, resource: Any, namespace: str, name: str) -> Any:
         found = self._inner.get(resource, namespace, name)
@@ -23,14 +24,9 @@ class Unbounded(SpoiltView):
             annotations = {**found.metadata.annotations, REACT_TO_BLOCKED: "true"}
             return structs.replace(found, metadata=structs.replace(found.metadata, annotations=annotations))
         if resource.name == PLANE_SETTINGS.name:
-            numbers = {
-                **(found.spec.get("autoscaling") or {}),
-                "amplificationMax": 1e6,
-                "amplificationPerWindowMax": 1e6,
-            }
+            numbers = {**(found.spec.get("autoscaling") or {}), **self.LIMITS}
             return structs.replace(found, spec={**found.spec, "autoscaling": numbers})
         return found
 
 
-def plant(parts: Parts) -> Parts:
-    return wrap(parts, "autoscaler", looking_through(Unbounded))
+plant = spoiling("autoscaler", looking_through(Unbounded))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fairlead.model.key import Key
 from fairlead.queue.entry import Priority
-from fairlead.sim.parts import Parts
+from fairlead.sim.parts import replacing
 from fairlead.sim.processes.queues import DrawnQueue
 
 _SOON_SECONDS = 1.0
@@ -17,5 +17,4 @@ class BusyQueue(DrawnQueue):
         super().add_at(key, now, at, priority)
 
 
-def plant(parts: Parts) -> Parts:
-    return {**parts, "queue": BusyQueue}
+plant = replacing(queue=BusyQueue)

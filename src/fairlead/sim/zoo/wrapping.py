@@ -13,7 +13,7 @@ from fairlead.decision.contract import Decision, Reading
 from fairlead.decision.decider import Decider
 from fairlead.decision.effects import Create, Effect
 from fairlead.model.key import Key
-from fairlead.sim.parts import Parts
+from fairlead.sim.parts import Parts, Plant
 
 Spoiling = Callable[[Decider], Decider]
 
@@ -62,6 +62,11 @@ def wrap(parts: Parts, controller: str, spoil: Spoiling) -> Parts:
         return tuple(spoilt(each) if each.name == controller else each for each in deciders())
 
     return {**parts, "deciders": wrapped}
+
+
+def spoiling(controller: str, spoil: Spoiling) -> Plant:
+    """A plant that does nothing else."""
+    return lambda parts: wrap(parts, controller, spoil)
 
 
 @deciding

@@ -8,8 +8,7 @@ from fairlead.decision.contract import Decision, Reading
 from fairlead.decision.decider import Decider
 from fairlead.decision.effects import ChangeStatus, Effect
 from fairlead.model.key import Key
-from fairlead.sim.parts import Parts
-from fairlead.sim.zoo.wrapping import deciding, wrap
+from fairlead.sim.zoo.wrapping import deciding, spoiling
 
 
 def remembering(inner: Decider) -> Decider:
@@ -28,5 +27,4 @@ def remembering(inner: Decider) -> Decider:
     return decide(inner)
 
 
-def plant(parts: Parts) -> Parts:
-    return wrap(parts, "statefulset", remembering)
+plant = spoiling("statefulset", remembering)

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from fairlead.control.controller import Controller
 from fairlead.control.instructions import Call, Instruction
-from fairlead.control.placing import Placer
+from fairlead.control.outgoing import Worker
 from fairlead.control.plane import Plane
-from fairlead.sim.parts import Parts
+from fairlead.sim.parts import replacing
 
 
 class UnfencedPlane(Plane):
-    def _sent(
-        self, controller: Controller | Placer, instruction: Instruction, now: float
-    ) -> tuple[Instruction, ...]:
+    def _sent(self, worker: Worker, instruction: Instruction, now: float) -> tuple[Instruction, ...]:
         if isinstance(instruction, Call):
-            self._callers[instruction.call] = controller
+            self.outgoing.remember(worker, instruction)
         return (instruction,)
 
 
-def plant(parts: Parts) -> Parts:
-    return {**parts, "plane": UnfencedPlane}
+plant = replacing(plane=UnfencedPlane)

@@ -48,6 +48,7 @@ class Objects:
 
     revision = 1
     lost: Sequence[Lost] = ()
+    short = ""
     damaged: Mapping[Key, Damaged] = MappingProxyType({})
 
     def __init__(self, *objects: tuple[str, dict[str, Any]]) -> None:

@@ -10,7 +10,7 @@ from fairlead.api.access.users import MASTERS, User
 from fairlead.api.admission import DEFAULT_STEPS, AdmissionChain
 from fairlead.api.admission.fights import PAST
 from fairlead.api.assembly import Remembered
-from fairlead.control.authority import BESIDE, readers_of, rows, warning_steps
+from fairlead.control.authority import AGENT, SCHEDULER, rows, warning_steps
 from fairlead.control.roster import default_deciders
 from fairlead.core import codec
 from fairlead.ledger.repair import TRACKING
@@ -121,8 +121,7 @@ def test_an_edit_of_ones_own_field_is_not_warned_about(api: InProcess) -> None:
 
 
 def test_every_row_names_a_controller_and_a_kind_that_there_are() -> None:
-    known = {decider.name for decider in default_deciders()} | set(BESIDE)
+    known = {decider.name for decider in default_deciders()} | {SCHEDULER, AGENT}
     for row in rows():
         assert row.controller in known, row
         assert not row.resource or CATALOG.of_resource(row.resource) is not None, row
-    assert "replicaset" in readers_of(default_deciders(), "pods")

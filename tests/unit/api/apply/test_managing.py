@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from typing import Any
+from urllib.parse import quote
 
 import msgspec
 import pytest
@@ -251,6 +252,82 @@ def test_audit_names_the_changed_fields_and_not_who_owns_them() -> None:
     (transaction,) = committed
     (note,) = transaction.notes
     assert json.loads(note.body)["changed"] == ["metadata.generation", "spec.replicas"]
+
+
+ADDRESSES = [
+    (["10.0.0.1"], ["10.0.0.1"], ["10.0.0.2"]),
+    (["10.0.0.7"], ["10.0.0.7"], ["10.0.0.9"]),
+    (["10.0.0.12", "10.0.0.1"], ["10.0.0.12"], ["10.0.0.1", "10.0.0.12"]),
+    (["10.0.0.1", "10.0.0.2"], ["10.0.0.1"], ["10.0.0.2", "10.0.0.1"]),
+    (["10.0.0.1", "10.0.0.12"], ["10.0.0.1"], ["10.0.0.12", "10.0.0.1"]),
+    (["fd00::1", "10.0.0.1"], ["10.0.0.1", "fd00::2"], ["10.0.0.3"]),
+    (["10.0.0.3", "fd00::1"], ["fd00::2", "10.0.0.3"], ["fd00::1", "fd00::2"]),
+]
+
+
+def test_what_one_pods_status_led_to_serves_for_a_pod_with_another_address_and_owner() -> None:
+    plane = InProcess()
+    sizes = []
+    for number in range(3):
+        owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": f"0{number}-aF"}
+        body = made(plane, PODS, pod(f"p{number}", ownerReferences=[owner]))
+        assert f"0{number}-aF" in json.dumps(body["metadata"]["managedFields"])
+        for phase in ("Pending", "Running"):
+            status = {"phase": phase, "podIP": f"10.0.0.{number}", "podIPs": [{"ip": f"10.0.0.{number}"}]}
+            plane.patch(f"{PODS}/p{number}/status?fieldManager=agent", {"status": status})
+        told = json.dumps(plane.get(f"{PODS}/p{number}")[1]["metadata"]["managedFields"])
+        assert all(own in told for own in (f"10.0.0.{number}", f"0{number}-aF"))
+        sizes.append(len(plane.desk.managing._updated))
+    assert sizes == [2, 2, 2]
+
+
+def test_pods_with_other_addresses_are_tracked_as_on_a_plane_that_remembers_nothing() -> None:
+    plane = InProcess()
+    for number, steps in enumerate(ADDRESSES):
+        name, fresh = f"p{number}", InProcess()
+        made(plane, PODS, pod(name))
+        made(fresh, PODS, pod(name))
+        for turn, addresses in enumerate(steps):
+            status = {"podIP": addresses[0], "podIPs": [{"ip": each} for each in addresses]}
+            status["hostIPs"] = [{"ip": "10.0.0.1"}]
+            target = f"{PODS}/{name}/status?fieldManager=agent{turn % 2}"
+            fresh.desk.managing._updated.clear()
+            told = [each.patch(target, {"status": status}) for each in (plane, fresh)]
+            assert told[0][0] == 200, told
+            fields = [obj["metadata"]["managedFields"] for _, obj in told]
+            assert json.dumps(fields[0]) == json.dumps(fields[1]), (addresses, steps)
+
+
+OWNERS = [("a b", "x"), ("a b", "Z"), ("a", "a b"), ("a b", "a"), ("a", "b"), ('a"b', "a"), ("a\\\\b", "aa")]
+
+
+def test_owners_of_any_uid_are_tracked_in_their_order() -> None:
+    plane = InProcess()
+    for number, uids in enumerate(OWNERS):
+        owners = [{"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "uid": each} for each in uids]
+        told = []
+        for each in (plane, InProcess()):
+            made(each, PODS, pod(f"p{number}"))
+            change = {"metadata": {"ownerReferences": owners}}
+            told.append(each.patch(f"{PODS}/p{number}?fieldManager=two", change))
+        assert [status for status, _ in told] == [200, 200]
+        fields = [json.dumps(obj["metadata"]["managedFields"]) for _, obj in told]
+        assert fields[0] == fields[1], uids
+
+
+def test_a_manager_whose_name_looks_like_that_of_a_field_is_told_from_others() -> None:
+    def of(manager: str) -> str:
+        return quote(f'"k:{{"ip":"{manager}"}}":')
+
+    plane, fresh = InProcess(), InProcess()
+    for name, maker, writer in (("one", "A", "A"), ("two", "B", "A")):
+        for each in (plane, fresh):
+            fresh.desk.managing._updated.clear()
+            each.post(f"{PODS}?fieldManager={of(maker)}", pod(name))
+            each.patch(f"{PODS}/{name}?fieldManager={of(writer)}", {"metadata": {"labels": {"a": "1"}}})
+        told = [each.get(f"{PODS}/{name}")[1]["metadata"]["managedFields"] for each in (plane, fresh)]
+        assert told[0] == told[1]
+        assert len(told[0]) == len({maker, writer})
 
 
 def test_what_is_remembered_is_bounded() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlead.api.access.users import ANONYMOUS, User
-from fairlead.api.audit.recording import STRANGERS, STREAM, Audit, audit_line, audit_record
+from fairlead.api.audit.recording import STRANGERS, STREAM, Audit, AuditMemory, audit_line, audit_record
 from fairlead.api.audit.rules import (
     DEFAULT_POLICY,
     AuditLevel,
@@ -219,7 +219,18 @@ def test_counters_are_bounded_whatever_names_are_asked_for() -> None:
         audit.refused(context(), "get", AuditTarget(plural=f"r{number}"), 404, "NotFound")
     assert len(audit.counters) <= 4097
     assert sum(audit.counters.values()) == 10_000
-    assert len(audit._levels) <= 4096
+    assert len(audit._known.levels) <= 4096
+
+
+def test_what_servers_share_is_of_the_policy_that_is_built_in() -> None:
+    known = AuditMemory()
+    one, other = Audit(built_in=known), Audit(built_in=known)
+    first = told(one.accepted(context(), "update", POD, 200, changed=["spec.a"]))
+    assert known.lines
+    assert told(other.accepted(context(), "update", POD, 200, changed=["spec.a"])) == first
+    one.follow(AuditPolicy((AuditRule(AuditLevel.METADATA),)))
+    assert "changed" not in told(one.accepted(context(), "update", POD, 200, changed=["spec.a"]))
+    assert told(other.accepted(context(), "update", POD, 200, changed=["spec.a"])) == first
 
 
 def test_a_refused_write_is_recorded_with_its_reason_and_without_fields() -> None:

@@ -8,6 +8,10 @@ from typing import Any
 
 import pytest
 
+from fairlead.core.problems import Problems
+from fairlead.model.catalog import CATALOG
+from fairlead.model.files import load_tables
+from fairlead.model.runbooks.procedure import compile_procedure
 from tests.inprocess import InProcess
 from tests.samples import SAMPLES
 
@@ -123,3 +127,62 @@ def test_a_runbook_goes_stale_with_the_kind_it_names_and_no_run_begins() -> None
     assert status == 422
     assert "the runbook is stale" in body["message"]
     assert "example.com/v1 Gate" in body["message"]
+
+
+SERIES = {"fairlead_queue_depth": ("controller",), "latency_seconds_count": (), "latency_seconds_sum": ()}
+
+
+def _of_measures(**given: Any) -> dict[str, str]:
+    """Where a server tells these series; what is wrong, by its path."""
+    spec = {**copy.deepcopy(SAMPLES["Runbook"]["spec"]), **given}
+    problems = Problems()
+    compile_procedure(spec, CATALOG, load_tables(), problems, series=SERIES)
+    return {each.field: each.message for each in problems.causes}
+
+
+def _metric(**given: Any) -> Json:
+    return {"name": "depth", "metric": "fairlead_queue_depth", **given}
+
+
+def _decisions(**given: Any) -> Json:
+    about = {"apiVersion": "apps/v1", "kind": "Deployment", "objectName": "web"}
+    return {"name": "decided", **about, **given}
+
+
+def test_metrics_and_decisions_that_there_are_may_be_named() -> None:
+    sees = "depth < 3 && decided.attempts < 10 && (decided.since == '' || now - timestamp(decided.since) > duration('5m')) && decided.last.reason != 'PodsUnavailable'"
+    conditions = [{"name": "sees", "expression": sees}]
+    given = {"metrics": [_metric(labels={"controller": "job"})], "decisions": [_decisions(withinSeconds=60)]}
+    assert _of_measures(**given, postconditions=conditions) == {}
+
+
+@pytest.mark.parametrize(
+    ("given", "field", "says"),
+    [
+        ({"metrics": [_metric(metric="gone_total")]}, "metrics[0].metric", "this server tells no such metric"),
+        ({"metrics": [_metric(metric="")]}, "metrics[0].metric", "the name of a metric"),
+        ({"metrics": [_metric(metric="latency_seconds")]}, "metrics[0].metric", "name latency_seconds_count or"),
+        ({"metrics": [_metric(labels={"zone": "a"})]}, "metrics[0].labels.zone", "it has: controller"),
+        ({"metrics": [_metric(labels={"controller": "${no}"})]}, "metrics[0].labels.controller", "${no} is neither"),
+        ({"metrics": [_metric(name="now")]}, "metrics[0].name", "now"),
+        ({"metrics": [_metric()] * 2}, "metrics[1].name", "depth"),
+        ({"metrics": [_metric(name=f"d{n}") for n in range(17)]}, "metrics", "16"),
+        ({"decisions": [_decisions(kind="Deplyment")]}, "decisions[0].kind", "serves no such kind"),
+        ({"decisions": [_decisions(objectName="")]}, "decisions[0].objectName", "that was decided about"),
+        ({"decisions": [_decisions(withinSeconds=86401)]}, "decisions[0].withinSeconds", "between 1 and 86400"),
+        ({"decisions": [_decisions(name=f"d{n}") for n in range(17)]}, "decisions", "16"),
+        (
+            {"decisions": [_decisions(apiVersion="v1", kind="Node", namespace="a")]},
+            "decisions[0].namespace",
+            "nodes are in no namespace",
+        ),
+        (
+            {"decisions": [_decisions()], "postconditions": [{"name": "a", "expression": "decided.last.why == ''"}]},
+            "postconditions[0].expression",
+            "undefined field 'why'",
+        ),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_measured_is_refused_by_its_name(given: Json, field: str, says: str) -> None:
+    found = _of_measures(**given)
+    assert says in found[f"spec.{field}"]

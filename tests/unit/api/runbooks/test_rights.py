@@ -255,3 +255,48 @@ def test_a_run_that_has_ended_stays_as_it_is() -> None:
 def test_a_run_that_makes_no_sense_is_refused(spec: Json, says: str) -> None:
     status, body = Rights(_READS).run(**spec)
     assert (status, says in body["message"]) == (422, True), body
+
+
+_ABOUT = {"name": "decided", "apiVersion": "apps/v1", "kind": "StatefulSet", "objectName": "${workload}"}
+_METRIC = {"name": "depth", "metric": "fairlead_store_revision"}
+
+
+@pytest.mark.parametrize(
+    ("field", "given", "says"),
+    [
+        ("decisions", _ABOUT, 'cannot get resource "statefulsets"'),
+        ("metrics", _METRIC, 'cannot get path "/metrics"'),
+    ],
+)
+def test_who_may_not_read_what_it_measures_may_not_run_it(field: str, given: Json, says: str) -> None:
+    rights = Rights(_READS)
+    change = {"spec": {field: [given]}}
+    assert rights.send("patch", "runbooks", change, ADMIN, "hold", namespace="")[0] == 200
+    status, body = rights.run()
+    assert (status, says in body["message"]) == (403, True), body["message"]
+    assert rights.run(ADMIN)[0] == 201
+
+
+def test_decisions_about_what_is_in_no_namespace_are_for_who_may_read_all_of_them() -> None:
+    """As `/fairlead/v1/decisions` shows them: `get` of the object is not enough."""
+    rights = Rights(_READS)
+    rbac = "/apis/rbac.authorization.k8s.io/v1"
+    meta = {"apiVersion": "rbac.authorization.k8s.io/v1", "metadata": {"name": "on-call"}}
+    nodes = {"apiGroups": [""], "resources": ["nodes"], "verbs": ["get"]}
+    binding = {
+        **meta,
+        "kind": "ClusterRoleBinding",
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "on-call"},
+        "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": "on-call"}],
+    }
+    plane = rights.plane
+    assert plane.post(f"{rbac}/clusterroles", {**meta, "kind": "ClusterRole", "rules": [nodes]})[0] == 201
+    assert plane.post(f"{rbac}/clusterrolebindings", binding)[0] == 201
+    about = {"name": "decided", "apiVersion": "v1", "kind": "Node", "objectName": "node-1"}
+    change = {"spec": {"decisions": [about]}}
+    assert rights.send("patch", "runbooks", change, ADMIN, "hold", namespace="")[0] == 200
+    status, body = rights.run()
+    assert (status, 'cannot get path "/fairlead/v1/decisions"' in body["message"]) == (403, True), body
+    path = {"nonResourceURLs": ["/fairlead/v1/decisions"], "verbs": ["get"]}
+    assert plane.patch(f"{rbac}/clusterroles/on-call", {"rules": [nodes, path]})[0] == 200
+    assert rights.run()[0] == 201

@@ -176,3 +176,21 @@ def test_the_page_holds_every_moment_and_nothing_from_elsewhere() -> None:
     assert "http://www.w3.org/2000/svg" in page
     assert "src=" not in page
     assert page.count('"scheduler"') > 2
+
+
+def test_older_lines_are_left_out_told_and_found_with_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = blocked()
+    whole = world.told("deployments.apps", "web")
+    assert not [each for each in whole["unread"] if "--at" in each]
+    monkeypatch.setattr("fairlead.explain.timeline.lines.LINES_FOUND_MAX", 3)
+    monkeypatch.setattr("fairlead.explain.timeline.lines._PAGE", 1)
+    monkeypatch.setattr("fairlead.explain.timeline.lines._WRITTEN_SECONDS", 0.0)
+    cut = world.told("deployments.apps", "web")
+    first = next(each for each in whole["moments"] if "deployments.apps/default/web" in each["about"])
+    assert len(cut["moments"]) < len(whole["moments"])
+    [said] = [each for each in cut["unread"] if "--at" in each]
+    assert "the logs have more about it" in said
+    earlier = TimelineQuestion(Key("deployments.apps", "default", "web"), until=parse_time(first["time"]))
+    found = answered(timeline(world.sources, earlier))
+    assert first["what"] in [each["what"] for each in found["moments"]]
+    assert first["what"] not in [each["what"] for each in cut["moments"]]

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from fairlead.core import codec
 from fairlead.model.apply.elements import UndecodableError
 from fairlead.model.apply.managers import (
     ANCIENT,
@@ -14,8 +15,10 @@ from fairlead.model.apply.managers import (
     UPDATE_ENTRIES_MAX,
     ManagedFieldsEntry,
     Who,
+    entries_in,
     entries_of,
     managed_fields,
+    managed_json,
     record_update,
 )
 from fairlead.model.apply.trees import TreeDifference
@@ -121,3 +124,52 @@ def test_entries_survive_the_wire() -> None:
     assert sorted(entries_of(managed_fields(entries)), key=repr) == sorted(entries, key=repr)
     assert [next(reversed(each)) for each in managed_fields(entries)] == ["fieldsType"] * 3
     assert entries_of([GOOD, GOOD]) == entries_of([GOOD]), "of two entries of one manager the last counts"
+
+
+SENT: list[Any] = [
+    [],
+    [{}],
+    [None],
+    ["entry"],
+    {"operation": UPDATE},
+    [{"operation": UPDATE, "apiVersion": "v1", "fieldsType": "FieldsV1"}],
+    [{"operation": UPDATE, "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": None, "manager": None}],
+    [{"operation": UPDATE, "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": {"f:a": {"f:b": {}}}}],
+    [{"operation": UPDATE, "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": {"x:a": {}}}],
+    [{"operation": UPDATE, "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": {"f:a": 1}}],
+    [
+        {
+            "operation": UPDATE,
+            "apiVersion": "v1",
+            "fieldsType": "FieldsV1",
+            "fieldsV1": {},
+            "subresource": "status",
+        }
+    ],
+    [{"operation": UPDATE, "apiVersion": "", "fieldsType": "FieldsV1"}],
+    [{"operation": "Other", "apiVersion": "v1", "fieldsType": "FieldsV1"}],
+    [{"operation": UPDATE, "apiVersion": "v1", "fieldsType": "Other"}],
+    [
+        {"operation": UPDATE, "apiVersion": "v1", "fieldsType": "FieldsV1", "time": t, "manager": "m"}
+        for t in "ba"
+    ],
+    [{"operation": APPLY, "apiVersion": v, "fieldsType": "FieldsV1", "manager": "m"} for v in ("v1", "v2")],
+]
+
+
+@pytest.mark.parametrize("sent", SENT)
+def test_json_is_read_as_what_it_stands_for(sent: Any) -> None:
+    try:
+        wanted = entries_of(sent)
+    except UndecodableError:
+        with pytest.raises(UndecodableError):
+            entries_in(codec.encode(sent))
+        return
+    assert entries_in(codec.encode(sent)) == wanted
+    assert managed_json(wanted) == codec.encode(managed_fields(wanted))
+
+
+def test_sets_that_are_too_long_to_be_kept_are_read_too() -> None:
+    long: dict[str, Any] = {f"f:{number}": {} for number in range(2000)}
+    made = (entry("m", long),)
+    assert entries_in(managed_json(made)) == made

@@ -6,23 +6,48 @@ from typing import Any
 
 import pytest
 
+from fairlead.core import codec
 from fairlead.model.apply.elements import UndecodableError
 from fairlead.model.apply.sets import (
     decode_fields,
     encode_fields,
-    has,
+    fields_json,
     intersection,
     minus,
-    of_paths,
     path_text,
     paths,
     union,
 )
+from tests.field_sets import has, of_paths
 
 LABELS: dict[str, Any] = {"f:metadata": {"f:labels": {".": {}, "f:app": {}}}}
 ONE_LABEL: dict[str, Any] = {"f:metadata": {"f:labels": {"f:app": {}}}}
 JUST_LABELS: dict[str, Any] = {"f:metadata": {"f:labels": {}}}
 OTHER_LABEL: dict[str, Any] = {"f:metadata": {"f:labels": {"f:tier": {}}}}
+
+NAMES = [
+    "f:\U0001f600",
+    "f:\uffff",
+    "f:b",
+    "f:B",
+    "f:",
+    "f:aa",
+    "f:a",
+    ".",
+    'k:{"name":"é"}',
+    "v:1",
+    "f:a\0",
+    'f:"q',
+]
+
+
+def test_a_set_is_written_in_one_order_however_it_was_put_together() -> None:
+    ways: list[dict[str, Any]] = [
+        {name: {inner: {} for inner in names} for name in names} for names in (NAMES, NAMES[::-1])
+    ]
+    written = {fields_json(each) for each in ways}
+    assert written == {codec.encode(encode_fields(each)) for each in ways}
+    assert len(written) == 1
 
 
 @pytest.mark.parametrize(

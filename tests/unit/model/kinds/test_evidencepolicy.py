@@ -86,6 +86,8 @@ def test_more_confidence_never_means_less_authority() -> None:
         ),
         (policy(zones={"releasesPerMinute": -1}), "spec.zones.releasesPerMinute"),
         (policy(zones={"silentNodesMin": 0}), "spec.zones.silentNodesMin"),
+        (policy(regions={"silentNodesMin": 0}), "spec.regions.silentNodesMin"),
+        (policy(regions={"slowedShare": 0.9, "stoppedShare": 0.8}), "spec.regions.slowedShare"),
         ({**policy(), "metadata": {"name": "mine"}}, "metadata.name"),
     ],
 )

@@ -46,10 +46,9 @@ def policy(after: int = 0) -> dict[str, Any]:
 
 
 def late(after: int | None = 0, **spec: Any) -> World:
-    """A rollout from v1 to v2 whose deadline has passed, none of v2 being ready."""
+    """A rollout from v1 to v2 whose deadline has passed, none of v2 being ready. `after` None: no row is about it."""
     world = running(4, "v1", strategy=rolling(1, 1), progressDeadlineSeconds=60, **spec)
-    if after is not None:
-        world.add(EVIDENCE_POLICIES, "default", spec=policy(after))
+    world.add(EVIDENCE_POLICIES, "default", spec=policy(after) if after is not None else {"rows": []})
     set_image(world, "v2")
     world.settle(BOTH)
     world.stop_pods()
@@ -126,7 +125,7 @@ def _ready_one(world: World) -> None:
         (lambda world: set_image(world, "v3"), "v3"),
         (lambda world: world.edit(DEPLOYMENTS, "web", {"spec": {"progressDeadlineSeconds": 90}}), "v2"),
         (lambda world: world.edit(DEPLOYMENTS, "web", {"spec": {"replicas": 5}}), "v2"),
-        (lambda world: world.delete(EVIDENCE_POLICIES, "default", namespace=""), "v2"),
+        (lambda world: world.edit(EVIDENCE_POLICIES, "default", {"spec": {"rows": []}}, ""), "v2"),
     ],
     ids=["readiness", "undo", "template", "spec", "scale", "row"],
 )
@@ -153,6 +152,23 @@ def test_after_a_change_it_has_its_time_anew_and_is_paused_again() -> None:
     world.tick(91)
     world.settle(BOTH)
     assert CITED in condition(world, "Progressing")["message"]
+
+
+def test_a_pod_that_was_ready_in_time_is_progress_also_while_its_set_does_not_say_so() -> None:
+    world = running(4, "v1", strategy=rolling(1, 1), progressDeadlineSeconds=60)
+    world.add(EVIDENCE_POLICIES, "default", spec=policy())
+    set_image(world, "v2")
+    world.settle(BOTH)
+    world.stop_pods()
+    world.settle(BOTH)
+    world.tick(30)
+    world.start_pods()
+    world.tick(32)
+    world.settle([DEPLOYMENT])  # who counts the pods is held up
+    assert condition(world, "Progressing")["reason"] == "ReplicaSetUpdated"
+    world.tick(62)
+    world.settle([DEPLOYMENT])
+    assert condition(world, "Progressing")["reason"] == "ProgressDeadlineExceeded", "once"
 
 
 def test_recreate_is_never_held() -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from fairlead.decision.contract import NOTHING, SETTLED, Refusal
 from fairlead.decision.effects import ChangeStatus, Create
+from fairlead.model.reasons import WAITING_FOR
 from fairlead.model.views import DEPLOYMENTS, PODS, REPLICASETS
 from fairlead.reconcile.deployment.history import is_same_template, template_hash
 from tests.unit.reconcile.deployment.deploying import (
@@ -343,6 +344,27 @@ def test_a_refusal_to_create_the_set_is_reported() -> None:
     )
     finish(world)
     assert condition(world, "Progressing")["reason"] == "NewReplicaSetAvailable"
+
+
+def test_a_refusal_that_goes_on_is_reported_once_and_keeps_its_time() -> None:
+    world = deployed(1)
+    (create,) = world.decide(DEPLOYMENT, KEY).effects
+    assert DEPLOYMENT.refused is not None
+    refusal = Refusal(create, "exceeded quota: a0", ("resourcequotas",))
+    world.apply(DEPLOYMENT.refused(world, KEY, refusal, world.now).effects)
+    since = condition(world, WAITING_FOR)["lastTransitionTime"]
+    world.tick(30)
+    assert DEPLOYMENT.refused(world, KEY, refusal, world.now).effects == ()
+    assert condition(world, WAITING_FOR)["lastTransitionTime"] == since
+
+
+def test_a_set_that_is_refused_for_longer_than_the_deadline_is_not_looked_at_every_second() -> None:
+    world = deployed(1, progressDeadlineSeconds=6)
+    (create,) = world.decide(DEPLOYMENT, KEY).effects
+    assert DEPLOYMENT.refused is not None
+    world.apply(DEPLOYMENT.refused(world, KEY, Refusal(create, "no quota"), world.now).effects)
+    world.tick(60)
+    assert world.decide(DEPLOYMENT, KEY).again_at == 0.0
 
 
 def test_a_deployment_that_is_being_deleted_only_reports() -> None:

@@ -123,6 +123,16 @@ def test_there_is_no_room_while_a_set_has_not_observed_its_size() -> None:
     assert first_size([late], RolloutLimits(4, 1, 1)) == 0
 
 
+def test_an_old_set_that_has_reported_nothing_is_not_taken_to_have_nothing_available() -> None:
+    bounds = RolloutLimits(1, 1, 0)
+    silent = ReplicaSet(Meta("a", "u", generation=1), ReplicaSetSpec(replicas=1), ReplicaSetStatus())
+    waiting = rs("b", 1, 0)
+    assert roll_step(rs("n", 0), [silent, waiting], bounds) == {"b": 0}
+    assert roll_step(rs("n", 0), [waiting, silent], bounds) == {"b": 0}
+    assert roll_step(rs("n", 1, 0), [silent], bounds) == {}
+    assert roll_step(rs("n", 1, 1), [silent], bounds) == {}
+
+
 @pytest.mark.parametrize(
     ("new", "olds", "bounds", "expected"),
     [

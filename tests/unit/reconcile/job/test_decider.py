@@ -15,6 +15,7 @@ from fairlead.reconcile.job.decider import job_decider
 from fairlead.reconcile.job.orphans import job_orphan_decider
 from fairlead.reconcile.job.pods import INDEX, TRACKING
 from fairlead.reconcile.job.policies import format_indexes, parse_indexes
+from fairlead.reconcile.repair import ALL, repair_decider
 from tests.unit.reconcile.waking import woken
 from tests.unit.reconcile.world import NOW, Refused, World, template
 
@@ -297,6 +298,19 @@ def test_less_parallelism_gives_up_pods_that_are_not_ready_first() -> None:
     world.settle([DECIDER])
     assert [pod.metadata.name for pod in live(world)] == [kept]
     assert (job(world).status.failed, job(world).status.active) == (0, 1)
+
+
+def test_a_pod_that_was_given_up_and_ends_well_first_is_nobodys_mistake() -> None:
+    world = World()
+    make(world, parallelism=1, completions=1)
+    settle(world)
+    world.edit(JOBS, "sum", {"spec": {"parallelism": 0}})
+    while live(world)[0].metadata.finalizers:
+        world.turn(DECIDER, "sum")
+    world.set_pod(live(world)[0].metadata.name, "Succeeded")
+    world.settle([DECIDER])
+    assert (job(world).status.succeeded, len(world.list(PODS))) == (0, 1)
+    assert world.decide(repair_decider(), ALL).events == ()
 
 
 def test_a_pod_that_somebody_deletes_counts_as_failed_and_is_replaced_at_once() -> None:

@@ -18,7 +18,7 @@ from fairlead.core.times import microtime, timestamp
 from fairlead.decision.decider import Decider
 from fairlead.model.at_most_one import ACCEPTED, DEADLINE, accepted_message
 from fairlead.model.key import Key
-from fairlead.model.marks import NODE_LEASES, RELEASED, ZONE
+from fairlead.model.marks import NODE_LEASES, REGION, RELEASED, ZONE
 from fairlead.model.policy.evidence_rows import default_spec
 from fairlead.model.views import EVIDENCE_POLICIES, LEASES, NODES, PODS, REPLICASETS
 from fairlead.reconcile.nodes.evidence_policy import evidence_policy_decider
@@ -56,8 +56,10 @@ class SilentWorld(World):
     # What happens
 
     def join(self, name: str, zone: str = "a") -> None:
+        """`zone`: "a", or "eu/a" in a region."""
         ready = {"type": "Ready", "status": "True", "lastTransitionTime": timestamp(self.now)}
-        labels = {ZONE: zone} if zone else {}
+        region, _, zone = zone.rpartition("/")
+        labels = {**({ZONE: zone} if zone else {}), **({REGION: region} if region else {})}
         self.add(NODES, name, metadata={"labels": labels})
         self.edit_status(NODES, name, {"conditions": [ready]}, "")
         self.add(LEASES, name, NODE_LEASES, spec={"holderIdentity": name, "renewTime": microtime(self.now)})

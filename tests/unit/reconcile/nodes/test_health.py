@@ -147,12 +147,17 @@ def test_changing_the_policy_changes_what_happens_while_it_runs() -> None:
     )
 
 
-def test_without_the_policy_nothing_is_done() -> None:
+def test_without_the_policy_nodes_are_judged_by_the_built_in_rows_and_that_is_told() -> None:
     world = SilentWorld({"n1": "a", "n2": "a"})
     world.delete(EVIDENCE_POLICIES, "default", "")
     world.hush("n1")
     world.run(100)
-    assert (world.taints("n1"), world.ready("n1")) == ([], "True")
+    assert world.taints("n1") == ["unreachable:NoSchedule", "unreachable:NoExecute"]
+    assert world.ready("n1") == "Unknown"
+    node = world.get(NODES, "", "n1")
+    assert node is not None
+    (told,) = (each.message for each in node.status.conditions if each.type == "Ready")
+    assert "(EvidencePolicy/default row NodeLeaseSilent, built in)" in told
 
 
 def test_a_node_that_says_it_is_not_ready_is_believed_and_again_when_it_is() -> None:

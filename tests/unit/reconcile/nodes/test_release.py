@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from fairlead.core.times import parse_time
+from fairlead.core.times import parse_time, timestamp
 from fairlead.model.key import Key
-from fairlead.model.marks import AT_MOST_ONE, FENCES_AFTER, OUT_OF_SERVICE, REPLACES
+from fairlead.model.marks import AT_MOST_ONE, FENCES_AFTER, OUT_OF_SERVICE, RELEASED, REPLACES
 from fairlead.model.policy.evidence_rows import default_spec
 from fairlead.model.views import EVIDENCE_POLICIES, NODES, PODS, STATEFULSETS, Json
 from fairlead.reconcile.nodes import marks as node_marks
@@ -205,6 +205,62 @@ def test_the_brake_of_a_zone(silent: int, others: int, state: str, reason: str) 
         }
 
 
+def in_region(silent: str, **zones: int) -> SilentWorld:
+    """Zones of region `eu` with so many nodes, and one node elsewhere; `silent`: `a0 a1 b0`."""
+    names = {f"{zone}{number}": f"eu/{zone}" for zone, count in zones.items() for number in range(count)}
+    world = world_with(len(names), names | {"elsewhere": "us/x"})
+    world.hush(*silent.split())
+    world.run(80)
+    return world
+
+
+def region(world: SilentWorld, name: str = "eu") -> Json:
+    status = world.objects[Key(EVIDENCE_POLICIES.name, "", "default")]["status"]
+    return next(each for each in status["regions"] if each["name"] == name)
+
+
+@pytest.mark.parametrize(
+    ("silent", "state", "reason"),
+    [
+        ("a0 b0", "Normal", "FewSilent"),
+        ("a0 a1 b0", "Normal", "FewSilent"),
+        ("a0 a1 b0 b1 c0", "Slowed", "RegionMuchSilent"),
+        ("a0 a1 b0 b1 c0 c1", "Stopped", "RegionSilent"),
+    ],
+)
+def test_a_few_silent_nodes_of_each_zone_brake_their_region(silent: str, state: str, reason: str) -> None:
+    world = in_region(silent, a=2, b=2, c=2)
+    found = region(world)
+    assert (found["state"], found["reason"]) == (state, reason)
+    assert (found["silent"], found["nodes"]) == (len(silent.split()), 6)
+    zone = world.zone("a")
+    assert (zone["state"], zone["reason"]) == (state, reason)
+    assert ("region eu" in zone["message"]) == (state != "Normal")
+    assert (world.zone("x")["state"], region(world, "us")["state"]) == ("Normal", "Normal")
+    released = [name for name in world.pods() if world.released(name)[0] == "True"]
+    assert bool(released) == (state != "Stopped")
+
+
+def test_a_zone_is_never_less_braked_than_by_itself() -> None:
+    world = in_region("a0 a1 a2", a=3, b=6)
+    assert (region(world)["state"], world.zone("a")["state"]) == ("Normal", "Stopped")
+    assert (world.zone("a")["reason"], world.zone("b")["state"]) == ("ZoneSilent", "Normal")
+
+
+def test_shares_of_regions_are_settings_and_nodes_without_one_are_of_none() -> None:
+    spec = {**default_spec(), "regions": {"slowedShare": 0.2, "silentNodesMin": 2}}
+    nodes = {"a0": "eu/a", "b0": "eu/b", "b1": "eu/b", "b2": "eu/b", "c0": "c", "c1": "c"}
+    world = world_with(6, nodes, spec=spec)
+    world.hush("a0", "b0")
+    world.run(80)
+    assert (region(world)["nodes"], region(world)["state"]) == (4, "Slowed")
+    assert [world.zone(name)["state"] for name in "abc"] == ["Slowed", "Slowed", "Normal"]
+    world.silenced.clear()
+    world.renew()
+    world.run(5)
+    assert [world.zone(name)["state"] for name in "abc"] == ["Normal"] * 3
+
+
 def test_when_no_node_of_any_zone_is_heard_nothing_is_released() -> None:
     world = world_with(2, {"n1": "a", "n2": "b"})
     world.hush("n1", "n2")
@@ -384,13 +440,28 @@ def test_a_node_that_stays_away_has_its_released_pods_forgotten() -> None:
     assert len(live(world)) == 2
 
 
-def test_without_the_policy_nobody_is_released() -> None:
+def test_a_policy_that_is_being_deleted_holds_until_it_is_gone() -> None:
     world = world_with(2)
+    (pod,) = on(world, "n1")
+    world.edit(EVIDENCE_POLICIES, "default", {"metadata": {"finalizers": ["example.com/kept"]}}, "")
+    world.edit(EVIDENCE_POLICIES, "default", {"metadata": {"deletionTimestamp": timestamp(world.now)}}, "")
     world.hush("n1")
-    world.run(60)
-    world.delete(EVIDENCE_POLICIES, "default", "")
-    world.run(200)
-    assert not any(world.released(pod)[0] == "True" for pod in world.pods())
+    world.run(80)
+    assert world.released(pod) == ("True", "NodeSilent")
+
+
+def test_a_policy_without_a_row_for_nodes_that_are_gone_is_named_on_their_pods() -> None:
+    spec = default_spec()
+    spec["rows"] = [row for row in spec["rows"] if row["signal"] != "NodeGone"]
+    world = world_with(2, spec=spec)
+    (pod,) = on(world, "n1")
+    world.delete(NODES, "n1", "")
+    world.run(100)
+    assert world.released(pod) == ("False", "AwaitingConfirmation")
+    conditions = _pod(world, pod)["status"]["conditions"]
+    (told,) = (each["message"] for each in conditions if each["type"] == RELEASED)
+    assert "no row of EvidencePolicy/default" in told
+    assert f"kubectl delete pod {pod} -n default --force" in told
 
 
 def _no_more_than(world: SilentWorld, count: int) -> None:

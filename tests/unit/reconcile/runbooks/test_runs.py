@@ -223,7 +223,10 @@ def test_a_postcondition_gets_its_time_and_then_the_run_has_failed() -> None:
     world = BookWorld()
     world.book(steps=[_MARK], settleSeconds=30)
     world.start()
-    assert world.go_on().status.phase == "Settling"
+    status = world.go_on().status
+    assert status.phase == "Settling"
+    (met,) = [each for each in status.conditions if each.type == "PostconditionsMet"]
+    assert status.message == f"waits until {met.message}"  # the condition and the status tell the same
     world.tick(30)
     run = world.go_on()
     assert (run.status.phase, run.status.reason, len(world.made())) == ("Failed", "PostconditionFailed", 1)

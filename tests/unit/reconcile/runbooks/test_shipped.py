@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import pytest
 import yaml
 
+from fairlead.core.times import timestamp
 from fairlead.ledger.override import MADE_FOR
 from fairlead.model.key import Key
 from fairlead.model.kinds.reservation import name_for
@@ -24,6 +25,7 @@ from fairlead.model.views import (
 )
 from fairlead.model.views.runbooks import RUNBOOK_RUNS, RunbookRun
 from fairlead.reconcile.runbooks.decider import runbook_decider
+from fairlead.store.events import RoomLost
 from tests.unit.reconcile.runbooks.book_world import RUNBOOKS, BookWorld
 from tests.unit.reconcile.world import template
 
@@ -54,12 +56,20 @@ class Shipped(BookWorld):
         return found
 
     def rest(self) -> RunbookRun:
+        self.measure({"shortOfRoom": float(bool(self.plane.store.short))})
         for _ in range(60):
             before = self.revision
             self.turn(self.decider, "run", self.space)
             if self.revision == before:
                 return self.run()
         raise AssertionError(f"it does not come to rest: {self.run().status}")
+
+    def measure(self, values: Json) -> None:
+        """What the server does for runs that name metrics."""
+        run = self.run()
+        if run.spec.procedure.get("metrics") and run.status.phase not in ("Succeeded", "Failed", "Aborted"):
+            readings = {"at": timestamp(self.now), "values": values}
+            self.edit_status(RUNBOOK_RUNS, "run", {"readings": readings}, self.space)
 
     def overrides(self) -> list[Json]:
         plural = "/apis/fairlead.dev/v1/scheduleroverrides"
@@ -254,11 +264,13 @@ INCIDENTS = {
 }
 
 
-def _begin(name: str, **params: str) -> tuple[Shipped, Incident]:
+def _begin(name: str, before: Doing = _nothing, **params: str) -> tuple[Shipped, Incident]:
+    """`before`: what happens before the run is created."""
     incident = INCIDENTS[name]
     world = Shipped(incident.namespace)
     incident.before(world)
     world.add(RUNBOOKS, name, "", spec=BOOKS[name]["spec"])
+    before(world)
     spec = {"runbook": name, "params": {**incident.params, **params}}
     world.add(RUNBOOK_RUNS, "run", incident.namespace, spec=spec)
     return world, incident
@@ -382,3 +394,26 @@ def test_each_does_nothing_where_it_does_not_apply(name: str) -> None:
     world.add(RUNBOOK_RUNS, "run", incident.namespace, spec={"runbook": name, "params": params})
     run = world.rest()
     assert (run.status.phase, run.status.reason, run.status.steps) == ("Failed", "PreconditionFailed", ())
+
+
+def test_nothing_is_begun_while_the_disk_is_full_and_a_run_ends_when_it_is_full_again() -> None:
+    """On a store that is short of room, which refuses all but few writes."""
+    world, _ = _begin("after-full-disk", before=_fill)
+    run = world.rest()
+    assert (run.status.phase, run.status.reason) == ("Failed", "PreconditionFailed")
+    assert run.status.message.startswith("nothing was done: hasRoom: the disk is still full")
+    world, _ = _begin("after-full-disk")
+    assert world.rest().status.step == "checked"
+    _fill(world)
+    run = world.rest()
+    assert (run.status.phase, run.status.message, world.overrides()) == (
+        "Aborted",
+        "fullAgain: the disk is full again",
+        [],
+    )
+
+
+def _fill(world: Shipped) -> None:
+    world.plane.store.handle(RoomLost("the disk is full", 1024 * 1024))
+    made = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "any"}}
+    assert world.plane.post("/api/v1/namespaces/default/configmaps", made)[0] == 507

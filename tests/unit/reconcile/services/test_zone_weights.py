@@ -46,6 +46,8 @@ def world(zone: str = "a") -> World:
         pass
     for number, pod in enumerate(made.list(PODS), 1):
         made.edit_status(PODS, pod.metadata.name, {"podIP": f"127.128.0.{number}"})
+    for other in {"a", "b"} - {zone}:
+        made.add(NODES, f"node-{other}", metadata={"labels": {ZONE: other}})
     made.settle(DECIDERS)
     return made
 

@@ -24,6 +24,18 @@ def test_what_was_appended_is_read_in_order_also_while_it_is_written(tmp_path: P
     again.close()
 
 
+def test_an_attempt_is_read_with_what_its_batch_had_read(tmp_path: Path) -> None:
+    file = DecisionsFile(tmp_path)
+    batch = b'{"time":"t","batch":1,"policy":["default",3],"reads":{"nodes":[7,7]},"assumed":[]}'
+    lines = [b'{"time":"t","batch":1,"position":0}', b'{"time":"u","batch":1,"position":0}']
+    file.append([Record(lines[0]), Record(batch), Record(lines[0]), Record(lines[1])])
+    first, _, whole, other = (item["record"] for item in read_decisions(tmp_path))
+    assert (whole["policy"], whole["reads"]) == (["default", 3], {"nodes": [7, 7]})
+    assert "reads" not in first
+    assert "reads" not in other
+    file.close()
+
+
 def test_the_oldest_go_when_there_are_too_many(tmp_path: Path) -> None:
     file = DecisionsFile(tmp_path, kept_max=10)
     for number in range(95):

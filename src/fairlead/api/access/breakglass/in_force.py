@@ -11,7 +11,7 @@ somebody else.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 import msgspec
 
@@ -20,7 +20,6 @@ from fairlead.api.access.contract import (
     AccessRules,
     AccessVerdict,
     Attributes,
-    ResourceRule,
 )
 from fairlead.api.access.rbac.grants import Grants
 from fairlead.api.access.rbac.rules import PolicyRule
@@ -78,6 +77,8 @@ class HeldGrant(msgspec.Struct, frozen=True):
 class AccessGrants:
     """The grants of one server. `roles` knows what each role allows."""
 
+    heeds = frozenset({_RESOURCE})
+
     __slots__ = ("_by_name", "_roles")
 
     def __init__(self, roles: Grants) -> None:
@@ -125,15 +126,6 @@ class AccessGrants:
         """A grant that holds at this instant."""
         held = self._by_name.get(name)
         return held if held is not None and now < held.ends else None
-
-    def rules_at(self, user: User, namespace: str, now: float) -> Iterator[ResourceRule]:
-        """What grants add for a user in a namespace at this instant."""
-        for held in self._by_name.values():
-            if held.about is None and now < held.ends and held.concerns(user):
-                for rule in self._rules(held, namespace):
-                    if rule.resources:
-                        names = rule.resource_names or ()
-                        yield ResourceRule(rule.verbs, rule.api_groups or (), rule.resources, names)
 
     def _allows(self, held: HeldGrant, asked: Attributes) -> bool:
         if held.about is not None:

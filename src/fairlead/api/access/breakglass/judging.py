@@ -21,7 +21,7 @@ from fairlead.api.access.rbac.escalation import ATOMS_MAX, lacking_text
 from fairlead.api.access.rbac.grants import Grants
 from fairlead.api.access.rbac.rules import PolicyRule, missing
 from fairlead.api.access.rbac.subjects import CLUSTER_ROLES, role_of
-from fairlead.api.access.users import MASTERS, User
+from fairlead.api.access.users import MASTERS
 from fairlead.api.admission.plane_conditions import is_plane
 from fairlead.api.admission.step import AdmissionStep
 from fairlead.api.attempt import Attempt
@@ -252,15 +252,6 @@ def _keep_until_reviewed(attempt: Attempt) -> None:
 def opened_review(writes: int) -> Json:
     """What the plane writes when a grant has ended."""
     return {"status": {"writes": writes, "review": {"state": OPEN}}}
-
-
-def subject_is(grant: Json, user: User) -> bool:
-    subject = part(part(grant, "spec"), "subject")
-    return (
-        user.name == subject.get("name")
-        if subject.get("kind") == USER
-        else subject.get("name") in user.groups
-    )
 
 
 STEP = AdmissionStep(

@@ -9,7 +9,8 @@ rules follow from the kinds that there are.
     system:*            discovery and questions about oneself, health, nodes' and brokers' rights
     fairlead:viewer     reads everything but Secrets, custom kinds included (`reconcile/viewer_role.py`); what
                         `fairlead token create --role viewer` gives
-    fairlead:operator   acts in an incident through objects that end: drains nodes, evicts, overrides, asks for grants
+    fairlead:operator   acts in an incident through objects that end: drains nodes, evicts, overrides, runs of
+                        runbooks, asks for grants
     fairlead:approver   decides about grants that others ask for, of view, edit and admin, and closes their reviews
     fairlead:break-glass  approves its own grants of view, edit and admin: at once, and with an alarm
 """
@@ -136,7 +137,8 @@ def _of_incidents(readable: list[Kind]) -> list[Json]:
                 *_rules(READ, readable, _READ_SUBRESOURCES),
                 _rule(("patch", "update"), ("",), ("nodes",)),
                 _rule(("create",), ("",), ("pods/eviction",)),
-                _rule(WRITE, (FAIRLEAD,), ("scheduleroverrides",)),
+                # A run does nothing that who created it may not do.
+                _rule(WRITE, (FAIRLEAD,), ("runbookruns", "scheduleroverrides")),
                 *ask,
                 _paths(("get",), ("*",)),
             ],

@@ -109,6 +109,8 @@ class _Rights:
 class Grants:
     """The roles and bindings of one server."""
 
+    heeds = _ALL
+
     __slots__ = ("_answers", "_bindings", "_by_group", "_by_user", "_rights", "_roles")
 
     def __init__(self) -> None:

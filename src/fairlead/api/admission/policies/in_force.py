@@ -68,6 +68,8 @@ class BoundPolicy(NamedTuple):
 class Policies:
     """`validating` and `mutating`: policies that have bindings, by name."""
 
+    heeds = RESOURCES
+
     __slots__ = ("_bindings", "_concerns", "_policies", "active", "mutating", "validating")
 
     def __init__(self) -> None:

@@ -176,9 +176,6 @@ def _of_text(name: str, ask: Callable[[str, str], bool]) -> None:
     LIBRARY.method(name, 1, call, "bool", "string")
 
 
-_DAY = 24 * 3600 * SECOND
-
-
 def _zone(name: Any) -> timezone | ZoneInfo:
     if type(name) is not str:
         raise no_overload("time zone", name)

@@ -11,10 +11,9 @@ from fairlead.core.problems import Problems
 from fairlead.model.kind import Json
 from fairlead.model.kinds.pod.defaults import default_pod_spec
 from fairlead.model.kinds.pod.validation import validate_pod_spec
-from fairlead.model.kinds.pod.warnings import pod_warnings
 from fairlead.model.metadata import validate_annotations, validate_labels
 
-__all__ = ["default_pod_spec", "pod_template_warnings", "validate_pod_spec", "validate_pod_template"]
+__all__ = ["default_pod_spec", "validate_pod_spec", "validate_pod_template"]
 
 
 def validate_pod_template(template: Json, path: str, problems: Problems) -> None:
@@ -29,8 +28,3 @@ def validate_pod_template(template: Json, path: str, problems: Problems) -> None
         problems.forbidden(
             f"{spec_path}.ephemeralContainers", "ephemeral containers not allowed in pod template"
         )
-
-
-def pod_template_warnings(template: Json, path: str) -> list[str]:
-    """What is doubtful about a template at `path`, for its owner's warnings."""
-    return pod_warnings(template.get("metadata") or {}, template.get("spec") or {}, f"{path}.spec")

@@ -7,6 +7,7 @@ need a real storage system behind them are checked for being the only one, not i
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from fairlead.core.problems import Problems
@@ -78,16 +79,10 @@ def _validate_item_path(item: Json, path: str, problems: Problems) -> None:
     _validate_mode(item.get("mode"), f"{path}.mode", problems)
 
 
-def _secret(source: Json, path: str, problems: Problems) -> None:
-    if not source.get("secretName"):
-        problems.required(f"{path}.secretName")
-    _validate_mode(source.get("defaultMode"), f"{path}.defaultMode", problems)
-    _validate_items(source, path, problems)
-
-
-def _config_map(source: Json, path: str, problems: Problems) -> None:
-    if not source.get("name"):
-        problems.required(f"{path}.name")
+def _named_files(name: str, source: Json, path: str, problems: Problems) -> None:
+    """Of the object that the field `name` names."""
+    if not source.get(name):
+        problems.required(f"{path}.{name}")
     _validate_mode(source.get("defaultMode"), f"{path}.defaultMode", problems)
     _validate_items(source, path, problems)
 
@@ -186,8 +181,8 @@ def _ephemeral(source: Json, path: str, problems: Problems) -> None:
 
 
 _SOURCES: dict[str, Callable[[Any, str, Problems], None]] = {
-    "secret": _secret,
-    "configMap": _config_map,
+    "secret": partial(_named_files, "secretName"),
+    "configMap": partial(_named_files, "name"),
     "downwardAPI": _downward,
     "projected": _projected,
     "hostPath": _host_path,

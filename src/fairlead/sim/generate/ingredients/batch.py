@@ -9,7 +9,6 @@ from fairlead.sim.generate.people import DELETE, EVICT, RECREATE, set_fields
 from fairlead.sim.scenario import Json
 
 _SUSPEND = set_fields("suspend", {"spec": {"suspend": True}}, races=True)
-_RESUME = set_fields("suspend and resume", {"spec": {"suspend": False}})
 _PARALLEL = set_fields("change parallelism", {"spec": {"parallelism": 0}}, {"spec": {"parallelism": 3}})
 UNTIL = 66.0
 

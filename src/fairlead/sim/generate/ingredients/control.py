@@ -15,7 +15,8 @@ from fairlead.sim.endstate import EndState
 from fairlead.sim.generate.contract import Ingredient, Setting, Thing, thing_of
 from fairlead.sim.generate.draw import Draw
 from fairlead.sim.generate.ingredients.templates import manifest, template, workloads
-from fairlead.sim.generate.people import APPLY, DELETE, EDIT, ROLL_BACK, SCALE, set_fields
+from fairlead.sim.generate.people import APPLY, APPROVE_OVERRIDE, DELETE, EDIT, ROLL_BACK, SCALE, set_fields
+from fairlead.sim.generate.setting import node_places
 from fairlead.sim.scenario import Json, Scenario
 
 OVERRIDES = "scheduleroverrides"
@@ -26,8 +27,8 @@ _CHANGES: tuple[tuple[Json, int], ...] = (
     ({"pauseExpansion": True, "pauseRollout": True}, 3),
     ({"pauseRepair": True}, 1),
     ({"pauseAutoscaler": True}, 1),
-    ({"avoidZones": ["a"]}, 2),
-    ({"avoidZones": ["a", "b"]}, 4),
+    ({"avoidZones": ["one"]}, 2),
+    ({"avoidZones": ["all"]}, 4),
 )
 _SCALED = ("deployments", "replicasets", "statefulsets")
 _DEADLINE = 6
@@ -64,13 +65,19 @@ def _one(draw: Draw, setting: Setting, name: str) -> Thing:
     target = f"namespace/{setting.namespace}"
     if draw.happens("one workload", 0.7):
         target = f"workload/{draw.one_of('target', held).name}"
+    changes = draw.weighted("changes", _CHANGES)
+    if "avoidZones" in changes:
+        zones = sorted({zone for _, zone in node_places(setting)})
+        changes = {"avoidZones": zones if changes["avoidZones"] == ["all"] else zones[:1]}
     spec = {
         "target": target,
         "reason": "a drill",
         "expiresAfter": draw.one_of("lasts", _LASTS),
-        "changes": draw.weighted("changes", _CHANGES),
+        "changes": changes,
     }
     made = manifest("fairlead.dev/v1", "SchedulerOverride", name, setting.namespace, spec=spec)
+    if "avoidZones" in changes:  # of so few nodes that is more than one person may close
+        return thing_of(made, APPROVE_OVERRIDE, APPROVE_OVERRIDE, DELETE)
     return thing_of(made, DELETE)
 
 

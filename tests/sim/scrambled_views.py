@@ -4,7 +4,7 @@
     decide(scrambler.view(view), key, now) == decide(view, key, now)
 
 Fields that the footprint does not have get another value of their type, and resources that it does not have are empty.
-Names, uids and versions stay: they are what effects are bound to. Used by `sim/declared_reads.py` beside the real
+Names, uids and versions stay: they are what effects are bound to. Used by `declared_reads.py` beside the real
 decision, so that a read that no note shows, such as the encoding of a whole status, is found as well.
 """
 
@@ -17,13 +17,18 @@ from msgspec import structs
 
 from fairlead.decision.contract import Decision, Reading, Silent
 from fairlead.decision.effects import Change, Effect
-from fairlead.decision.footprint import ANY, HEARD, IDENTITY, covers
+from fairlead.decision.footprint import ANY, HEARD, IDENTITY
 from fairlead.model.views import PODS, Condition, Resource, Stored, View
 
 _MARK = "fairlead.dev/scrambled"
 _OTHER_STATUS = {"True": "False", "False": "True"}
 _PLAYED = ("hollow.fairlead.dev/", "metrics.fairlead.dev/")  # what worlds play with
 _MANY = frozenset({"list", "owned", "select"})
+
+
+def covers(declared: str, field: str) -> bool:
+    """Whether what is declared is this field, or all that it is an entry of."""
+    return declared in (field, ANY) or (field.startswith(declared) and field[len(declared)] in ".[")
 
 
 class Scrambler:

@@ -4,8 +4,8 @@
     tracer.traced("pods", pod).status.phase      notes ("pods", "status.phase")
 
 Fields are those of `decision/footprint.py`: two levels, entries of annotations and conditions apart. What C code
-reads of a view (encoding it) is not noted; that nothing is decided on it is what `sim/scrambled_views.py` shows.
-Used by `sim/declared_reads.py`.
+reads of a view (encoding it) is not noted; that nothing is decided on it is what `scrambled_views.py` shows.
+Used by `declared_reads.py`.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@
     every kind of object is made                          `model/catalog.py`
     every kind of fault fires                             `sim/faults.py`, `swarm.py`
     everything that people may do is done                 `people.py`, `fleet.py`, the ingredients
+    what overrides are made for happens                   `sim/checkers/override_moments.py`
 
 A controller, verb, effect, kind or fault that is added without a world that meets it is named by `gaps`.
 """
@@ -33,6 +34,7 @@ from fairlead.model.kinds import (
 )
 from fairlead.model.kinds.admission import bindings, policies
 from fairlead.sim import met
+from fairlead.sim.checkers.override_moments import MOMENTS
 from fairlead.sim.generate.swarm import all_faults
 from fairlead.sim.generate.world import generate
 from fairlead.sim.probes import ELSEWHERE as OTHER_EFFECTS
@@ -54,6 +56,7 @@ def wanted() -> tuple[str, ...]:
         *map(met.answer_name, Next),
         *(met.verdict_name(verdict.__name__) for verdict in get_args(Verdict)),
         *(met.kind_name(resource) for resource in dict.fromkeys(kind.resource for kind in CATALOG)),
+        *MOMENTS,
     )
 
 
@@ -66,8 +69,8 @@ def drawn_actions(seeds: range) -> tuple[str, ...]:
 # What a few hundred seeds seldom meet, because few of them have machines, and fewer a node that is away for minutes and
 # comes back: the worlds `nodes` and `quota-return` are made for it.
 SELDOM = frozenset({met.actor_name("returned"), "status_again"})
-# No small world has runbooks, nor overrides that drain or lend capacity, for which the worlds `runbooks` and
-# `overrides` are made, nor what has to do with requests alone: whose turn it is.
+# No small world has runbooks, for which the world `runbooks` is made, nor what has to do with requests alone: whose
+# turn it is.
 _OTHER_KINDS = (
     accessgrant.KIND,
     changefreeze.KIND,
@@ -83,7 +86,6 @@ _OTHER_KINDS = (
 )
 ELSEWHERE = frozenset(
     {
-        *map(met.actor_name, ("override-capacity", "override-drain")),
         *map(met.actor_name, ("role-aggregation", "runbook", "service-level", "viewer-role")),
         *(met.kind_name(each.resource) for each in _OTHER_KINDS),
         *(met.effect_name(each.__name__) for each in OTHER_EFFECTS),

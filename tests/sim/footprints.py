@@ -12,7 +12,7 @@ writes are taken from commits, by who asked for them. What is observed must be i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
 from dataclasses import replace
 from typing import Any
@@ -35,15 +35,16 @@ from fairlead.model.views import LEASES, PLANE_SETTINGS, SCHEDULING_POLICIES, Vi
 from fairlead.sim.backup import EMPTY
 from fairlead.sim.chance import Chance
 from fairlead.sim.checkers.contract import LATE
-from fairlead.sim.declared_reads import Fields, NotedReads
 from fairlead.sim.faults import CALM, Faults
 from fairlead.sim.parts import Parts, default_parts
 from fairlead.sim.run import before
 from fairlead.sim.scenario import Scenario
 from fairlead.sim.time import EPOCH
-from fairlead.sim.traced_views import ReadTracer
 from fairlead.sim.world import Run, World
 from fairlead.store.contract import DELETED, CommittedChange
+from tests.sim.declared_reads import Fields, NotedReads
+from tests.sim.scrambled_views import covers
+from tests.sim.traced_views import ReadTracer
 
 ADMISSION = "admission:"  # before the name of a step
 _BY_PLANE = " of plane-"
@@ -58,6 +59,17 @@ _PLAYED = (
 )
 _KINDS_MAX = 15  # that a controller names: one that looks at more looks at all
 _OF_ANY = frozenset({"metadata.deletionTimestamp", "metadata.finalizers", "metadata.ownerReferences", DELETE})
+
+
+def missing(known: Mapping[str, frozenset[str]], seen: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:
+    """What was seen, by resource, and no field that is known covers."""
+    found: dict[str, list[str]] = {}
+    for resource, fields in seen.items():
+        declared = known.get(resource, frozenset())
+        more = sorted(each for each in fields if not any(covers(other, each) for other in declared))
+        if more:
+            found[resource] = more
+    return found
 
 
 class ObservedFootprints:

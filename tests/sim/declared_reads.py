@@ -3,7 +3,7 @@
     seen = NotedReads()
     World(scenario, chance, faults, seen.parts(default_parts())).run()
     seen.undeclared()    {} if every resource that was asked for is in `Decider.reads`
-    seen.fields          by controller and resource: the fields that were decided on (`sim/traced_views.py`)
+    seen.fields          by controller and resource: the fields that were decided on (`traced_views.py`)
 
 A plane keeps a mirror of whatever any of its controllers declares, so a controller that asks for what only others
 declare is answered there, and nowhere else; and it is not woken, nor kept waiting until its own writes are shown.
@@ -24,8 +24,8 @@ from fairlead.model.catalog import CATALOG
 from fairlead.model.key import Key
 from fairlead.model.views import PODS, Resource, View
 from fairlead.sim.parts import Parts
-from fairlead.sim.scrambled_views import Scrambler
-from fairlead.sim.traced_views import ReadTracer
+from tests.sim.scrambled_views import Scrambler
+from tests.sim.traced_views import ReadTracer
 
 T = TypeVar("T", bound=View)
 

@@ -1,0 +1,42 @@
+"""Whose hold an override is: who ends one before its time that is somebody else's. Asked by `api/verbs/delete.py`.
+
+Holds of several owners stack, and each releases only its own: the owner that it names (a user or a group), or who made
+it. Whoever has the verb `bypass` on it may end it all the same, as administrators may, is told whose it was, and leaves
+a mark in the audit log. What has ended holds nothing, and anybody may remove it who may delete at all.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from fairlead.api.access.contract import Attributes, Authorizer
+from fairlead.api.admission.plane_conditions import is_plane
+from fairlead.api.attempt import Attempt
+from fairlead.api.brakes.judging import MARK
+from fairlead.ledger import override as ledger
+from fairlead.model.views import OVERRIDES, SchedulerOverride
+
+
+def check_release(attempt: Attempt, authorizer: Authorizer) -> None:
+    """Forbidden, with whom to ask, if it is not theirs to end."""
+    user, old = attempt.context.user, attempt.old
+    if attempt.kind.resource != OVERRIDES.name or old is None or is_plane(user):
+        return
+    override = msgspec.convert(old, SchedulerOverride)
+    spec = override.spec
+    if user.name in (spec.owner, spec.requested_by) or spec.owner in user.groups:
+        return
+    if not ledger.is_active(override, attempt.context.now):
+        return
+    kind, key = attempt.kind, attempt.key
+    told = f'it is held by "{spec.owner}" until {spec.expires_at} ({spec.reason})'
+    asked = Attributes(
+        user=user, verb="bypass", group=kind.group, version=kind.version, plural=kind.plural,
+        namespace=key.namespace, name=key.name,
+    )  # fmt: skip
+    if not authorizer.authorize(asked).allowed:
+        raise attempt.forbidden(
+            f"{told}: ask them to end it; who has the verb bypass on scheduleroverrides.fairlead.dev may all the same"
+        )
+    attempt.warnings.append(f"{told}; you may end it, and that is in the audit log")
+    attempt.annotations = {**attempt.annotations, MARK: f"scheduleroverrides/{key.name}"}

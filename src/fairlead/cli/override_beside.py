@@ -1,0 +1,25 @@
+"""Which overrides go on holding what another held. Asked by `override.py` when one is ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from fairlead.core.times import parse_time
+from fairlead.model.kinds.scheduleroverride import changed_fields
+
+Json = dict[str, Any]
+
+
+def still_holding(known: Iterable[Json], ended: Json, now: float) -> str:
+    """Those of the same target that say the same as one that has ended, with whose they are; "": there are none."""
+    spec = ended["spec"]
+    said = {*changed_fields(spec)}
+    return ", ".join(
+        f"{each['metadata']['name']} of {each['spec'].get('owner')}"
+        for each in known
+        if each["metadata"]["uid"] != ended["metadata"]["uid"]
+        and each["spec"]["target"] == spec["target"]
+        and said & {*changed_fields(each["spec"])}
+        and parse_time(each["spec"]["expiresAt"]) > now
+    )

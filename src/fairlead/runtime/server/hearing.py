@@ -1,0 +1,37 @@
+"""Who hears of a commit, in order: one that fails keeps neither the others nor the commit from going on.
+
+Made by `serving.py`; called by the driver of the store between a commit and its answers. What is raised here would stop
+the driver in the middle of a batch: who wrote would wait for ever, and so would everybody after. So it is logged.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from fairlead.store.contract import CommittedChange
+
+log = logging.getLogger("fairlead.runtime")
+
+Hear = Callable[[tuple[CommittedChange, ...]], object]
+
+
+class Hearing:
+    """`hearers`: each by a name for people."""
+
+    def __init__(self, **hearers: Hear) -> None:
+        self._hearers = tuple(hearers.items())
+        self.failed: set[str] = set()  # by name
+
+    def __call__(self, changes: tuple[CommittedChange, ...]) -> None:
+        for name, hear in self._hearers:
+            try:
+                hear(changes)
+            except Exception as error:  # noqa: BLE001 - whatever it is, who wrote must be answered
+                self._tell(name, error)
+
+    def _tell(self, name: str, error: Exception) -> None:
+        """Where it came from is told once: it may come with every commit."""
+        known = name in self.failed
+        self.failed.add(name)
+        log.error("%s could not take in a commit: %s", name, error, exc_info=None if known else error)

@@ -1,0 +1,83 @@
+"""Who is a second person for a SchedulerOverride, and that who deletes one has ended it."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec import structs
+
+from fairlead.api.access.users import MASTERS, User
+from fairlead.api.deletion import DeleteOptions, begin_deletion, is_finished
+from fairlead.api.plan import Context
+from fairlead.core.times import timestamp
+from fairlead.model.kind import Json
+from fairlead.model.kinds.scheduleroverride import KIND
+from tests.inprocess import ADMIN, InProcess
+from tests.unit.api.test_overrides import OTHER, OVERRIDES, PLANE, made, override, plane
+
+__all__ = ["plane"]
+
+
+@pytest.mark.parametrize("taken_for", [OTHER, PLANE])
+def test_who_acts_as_somebody_else_is_no_second_person(plane: InProcess, taken_for: User) -> None:
+    """Whoever may impersonate could ask, and say yes to it, or ask as another and say yes as oneself."""
+
+    def as_another(method: str, path: str, body: Json) -> tuple[int, Json]:
+        plain = plane.context
+
+        def acting(user: User = ADMIN) -> Context:
+            return structs.replace(plain(taken_for), impersonator=user)
+
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(plane, "context", acting)
+            return plane.request(
+                method, path, body, f"application/{'merge-patch+' if method == 'PATCH' else ''}json"
+            )
+
+    path = OVERRIDES.format("kube-system")
+    assert made(plane, override("zone/b", changes={"cordon": True}), "kube-system")[0] == 201
+    approved = {"status": {"conditions": [{"type": "Approved", "status": "True"}]}}
+    for part in ("approval", "status"):
+        status, answer = as_another("PATCH", f"{path}/calm/{part}", approved)
+        assert (status, "under one's own name" in answer["message"]) == (403, True), answer
+    large = override("zone/b", changes={"cordon": True}, name="large")
+    status, answer = as_another("POST", path, large)
+    assert (status, "it closes 3 of 4 nodes" in answer["message"]) == (403, True), answer
+    small = override("zone/a", changes={"cordon": True}, name="small")
+    assert as_another("POST", path, small)[0] == 201, "what nobody has to approve may be asked for so"
+
+
+def test_a_run_of_a_runbook_asks_as_who_created_it(plane: InProcess) -> None:
+    book = User("system:fairlead:runbook", groups=(MASTERS,))
+    plain = plane.context
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(plane, "context", lambda user=ADMIN: structs.replace(plain(user), impersonator=book))
+        status, found = made(plane, override("zone/b", changes={"cordon": True}), "kube-system")
+    assert (status, found["spec"]["requestedBy"]) == (201, "admin")
+
+
+@pytest.mark.parametrize("policy", ["", "Background", "Foreground"])
+def test_who_deletes_it_has_ended_it_whatever_should_be_waited_for(plane: InProcess, policy: str) -> None:
+    held = override()
+    held["metadata"]["finalizers"] = ["example.com/audit"]
+    status, answer = made(plane, held)
+    assert (status, "metadata.finalizers: Forbidden: who deletes it has ended it" in answer["message"]) == (
+        422,
+        True,
+    )
+    assert made(plane, override())[0] == 201
+    path = OVERRIDES.format("default") + "/calm"
+    status, answer = plane.patch(path, {"metadata": {"finalizers": ["example.com/audit"]}})
+    assert (status, "metadata.finalizers" in answer["message"]) == (422, True)
+    body = {"propagationPolicy": policy} if policy else None
+    assert plane.request("DELETE", path, body)[0] == 200
+    assert plane.get(path)[0] == 404
+
+
+def test_one_that_was_stored_with_a_finalizer_goes_at_once_too(plane: InProcess) -> None:
+    found = {**override(), "metadata": {"name": "calm", "finalizers": ["example.com/audit"]}}
+    ended = begin_deletion(KIND, found, DeleteOptions(), plane.now)
+    assert is_finished(ended)
+    stuck = {**found, "metadata": {**found["metadata"], "deletionTimestamp": timestamp(plane.now)}}
+    assert is_finished(begin_deletion(KIND, stuck, DeleteOptions(), plane.now)), "who asks again ends it"
+    kept = begin_deletion(KIND, override(), DeleteOptions(policy="Orphan"), plane.now)
+    assert kept["metadata"]["finalizers"] == ["orphan"], "its dependents are let go of first"
