@@ -178,6 +178,34 @@ def test_what_grew_before_the_plane_heard_of_an_override_keeps_what_it_got_and_g
     assert [each.metadata.deletion_timestamp for each in world.list(PODS)] == ["", "", ""]
 
 
+@pytest.mark.parametrize(
+    "strategy",
+    [
+        {},
+        {"rollingUpdate": {"maxSurge": 0, "maxUnavailable": 2}},
+        {"type": "Recreate"},
+    ],
+    ids=["usual", "without a surge", "Recreate"],
+)
+def test_a_rollout_takes_nothing_away_of_what_grew_before_the_plane_heard_of_an_override(
+    strategy: Json,
+) -> None:
+    """It makes fewer for a while, or none: what the Deployment keeps is what its sets were given before."""
+    world, deciders = World(), (deployment_decider(), replicaset_decider())
+    world.add(DEPLOYMENTS, "web", spec={**workload(replicas=10), "strategy": strategy})
+    roll(world, deciders)
+    lay_down(world, "calm", "workload/web", pauseExpansion=True)
+    world.overwrite(Key(OVERRIDES.name, "default", "calm"), _noted_as_two)
+    world.edit(DEPLOYMENTS, "web", {"spec": workload("web:2", replicas=12)})
+    roll(world, deciders)
+    assert sizes(world) == [0, 10]
+    world.edit(DEPLOYMENTS, "web", {"spec": {"replicas": 0}})
+    roll(world, deciders)
+    world.edit(DEPLOYMENTS, "web", {"spec": {"replicas": 12}})
+    roll(world, deciders)
+    assert sizes(world) == [0, 2]  # as it was noted: it has given up the rest
+
+
 def _noted_as_two(override: Json) -> None:
     override["status"]["held"][0]["replicas"] = 2
 

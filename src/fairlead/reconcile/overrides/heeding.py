@@ -38,6 +38,7 @@ from fairlead.model.views import (
     SchedulerOverride,
     StatefulSet,
 )
+from fairlead.reconcile.deployment.history import revision_of
 from fairlead.reconcile.deployment.rollout import DESIRED as ROLLOUT_SIZE
 from fairlead.reconcile.statefulset_pods import ordinal_of
 
@@ -148,12 +149,15 @@ def _sized(
 
 
 def _told_to_sets(view: Reading, found: Deployment) -> int:
-    """Its sets have more than that while a rollout surges."""
-    sets = [each for each in view.owned(REPLICASETS, found.metadata.uid) if each.spec.replicas]
-    told = [each.metadata.annotations.get(ROLLOUT_SIZE, "") for each in sets]
+    """The size that its sets were given last, as it is noted on them: a rollout makes more than that for a while, or
+    fewer, or none where it recreates. Sets that were emptied before keep an older note."""
+    sets = view.owned(REPLICASETS, found.metadata.uid)
+    used = [each for each in sets if each.spec.replicas]
+    if not used:
+        used = sorted(sets, key=lambda each: revision_of(each.metadata.annotations))[-1:]
+    told = [each.metadata.annotations.get(ROLLOUT_SIZE, "") for each in used]
     sizes = [int(each) for each in told if each.isascii() and each.isdigit() and len(each) < 10]
-    total = sum(each.spec.replicas for each in sets)
-    return min(total, max(sizes)) if sizes else total
+    return max(sizes) if sizes else sum(each.spec.replicas for each in used)
 
 
 def _up_to_the_last(view: Reading, found: StatefulSet) -> int:
