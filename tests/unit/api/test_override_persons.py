@@ -12,7 +12,17 @@ from fairlead.core.times import timestamp
 from fairlead.model.kind import Json
 from fairlead.model.kinds.scheduleroverride import KIND
 from tests.inprocess import ADMIN, InProcess
-from tests.unit.api.test_overrides import OTHER, OVERRIDES, PLANE, made, override, plane
+from tests.unit.api.test_overrides import (
+    ANN,
+    JANE,
+    OTHER,
+    OVERRIDES,
+    PLANE,
+    _operators,
+    made,
+    override,
+    plane,
+)
 
 __all__ = ["plane"]
 
@@ -81,3 +91,32 @@ def test_one_that_was_stored_with_a_finalizer_goes_at_once_too(plane: InProcess)
     assert is_finished(begin_deletion(KIND, stuck, DeleteOptions(), plane.now)), "who asks again ends it"
     kept = begin_deletion(KIND, override(), DeleteOptions(policy="Orphan"), plane.now)
     assert kept["metadata"]["finalizers"] == ["orphan"], "its dependents are let go of first"
+
+
+@pytest.mark.parametrize("sort", ["merge-patch", "apply-patch", "update"])
+def test_nobody_ties_an_override_of_another_to_an_object_with_which_it_would_go(
+    plane: InProcess, sort: str
+) -> None:
+    """The garbage collector takes away what an object owns that is gone, whoever said that it does."""
+    _operators(plane, "create", "get", "update", "patch")
+    path = f"{OVERRIDES.format('default')}/calm"
+    assert made(plane, override(), user=JANE)[0] == 201
+    owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "gone", "uid": "nobody"}
+
+    def tie(user: User) -> tuple[int, Json]:
+        tied: Json = {"metadata": {"name": "calm", "ownerReferences": [owner]}}
+        if sort == "merge-patch":
+            return plane.patch(path, tied, user=user)
+        if sort == "apply-patch":
+            body = {"apiVersion": "fairlead.dev/v1", "kind": "SchedulerOverride", **tied}
+            where = f"{path}?fieldManager=ann"
+            return plane.request("PATCH", where, body, "application/apply-patch+yaml", user=user)
+        found = plane.get(path)[1]
+        found["metadata"]["ownerReferences"] = [owner]
+        return plane.put(path, found, user=user)
+
+    status, answer = tie(ANN)
+    assert (status, 'it is held by "jane"' in answer["message"]) == (403, True), answer
+    assert plane.patch(path, {"metadata": {"labels": {"a": "b"}}}, user=ANN)[0] == 200
+    assert tie(JANE)[0] == 200
+    assert plane.patch(path, {"metadata": {"labels": {"a": "c"}}}, user=ANN)[0] == 200

@@ -1,4 +1,5 @@
-"""Whose hold an override is: who ends one before its time that is somebody else's. Asked by `api/verbs/delete.py`.
+"""Whose hold an override is: who ends one before its time that is somebody else's. Asked by `api/verbs/delete.py`, and
+by `api/writing.py` of who ties one to an object, with which it would go.
 
 Holds of several owners stack, and each releases only its own: the owner that it names (a user or a group), or who made
 it. Whoever has the verb `bypass` on it may end it all the same, as administrators may, is told whose it was, and leaves
@@ -15,6 +16,16 @@ from fairlead.api.attempt import Attempt
 from fairlead.api.brakes.judging import MARK
 from fairlead.ledger import override as ledger
 from fairlead.model.views import OVERRIDES, SchedulerOverride
+
+
+def check_ties(attempt: Attempt, authorizer: Authorizer) -> None:
+    """An owner that goes, or never was, takes the override with it: whoever adds one ends it, now or later."""
+    new, old = attempt.new, attempt.old
+    if attempt.kind.resource != OVERRIDES.name or new is None or old is None:
+        return
+    known = old["metadata"].get("ownerReferences") or ()
+    if any(each not in known for each in new["metadata"].get("ownerReferences") or ()):
+        check_release(attempt, authorizer)
 
 
 def check_release(attempt: Attempt, authorizer: Authorizer) -> None:
