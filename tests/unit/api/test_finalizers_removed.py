@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import sys
+from types import FrameType
 from typing import Any
 
+import pytest
+
 from fairlead.api.access.users import User
+from fairlead.model.key import Key
 from tests.inprocess import InProcess
+from tests.unit.api.test_damaged import rot
 from tests.unit.api.test_quotas import asking
 from tests.unit.api.things import PODS, configmap, made
 
@@ -161,3 +167,82 @@ def test_dependents_of_custom_kinds_are_named() -> None:
     plane.delete(f"{CONFIGMAPS}/parent?propagationPolicy=Foreground")
     strip(plane, f"{CONFIGMAPS}/parent")
     assert told(plane)[0][2].endswith("left over: widget w")
+
+
+DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
+_CHARGED = "pod p; 1 of its pods hold what quotas count of nodes: cpu 1"
+
+
+@pytest.mark.parametrize(
+    ("key", "address", "finalizer", "left"),
+    [
+        (
+            Key("configmaps", "default", "other"),
+            f"{CONFIGMAPS}/parent",
+            "foregroundDeletion",
+            f"{_CHARGED}; configmaps could not be searched, of which one is damaged in the store",
+        ),
+        (
+            Key(DEFINITIONS, "", "widgets.example.com"),
+            f"{CONFIGMAPS}/parent",
+            "foregroundDeletion",
+            f"{_CHARGED}; {DEFINITIONS} could not be searched, of which one is damaged in the store",
+        ),
+        (
+            Key("jobs.batch", "default", "job"),
+            f"{PODS}/tracked",
+            TRACKING,
+            f"it is not known what {TRACKING} guarded: jobs.batch default/job is damaged in the store",
+        ),
+    ],
+    ids=["of a neighbour", "of a definition", "of its job"],
+)
+def test_damage_in_what_is_searched_refuses_nobody_and_is_told(
+    key: Key, address: str, finalizer: str, left: str
+) -> None:
+    plane = InProcess()
+    names = {"plural": "widgets", "kind": "Widget"}
+    schema = {"openAPIV3Schema": {"type": "object"}}
+    version = {"name": "v1", "served": True, "storage": True, "schema": schema}
+    spec: Json = {"group": "example.com", "scope": "Namespaced", "names": names, "versions": [version]}
+    crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+    made(plane, crds, {"metadata": {"name": "widgets.example.com"}, "spec": spec})
+    parent = made(plane, CONFIGMAPS, configmap("parent"))
+    made(plane, CONFIGMAPS, configmap("other"))
+    template = {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "c:1"}]}}
+    job = made(plane, JOBS, {"metadata": {"name": "job"}, "spec": {"template": template}})
+    for name, of, finalizers in (("p", parent, []), ("tracked", job, [TRACKING])):
+        pod = asking(name, "1", "n")
+        pod["metadata"].update(ownerReferences=[owner(of)], finalizers=finalizers)
+        made(plane, PODS, pod)
+    plane.delete(f"{CONFIGMAPS}/parent?propagationPolicy=Foreground")
+    rot(plane, key)
+    strip(plane, address)
+    ((_, _, message),) = told(plane)
+    assert message.startswith(f"finalizer {finalizer} was removed by admin")
+    assert f"; left over: {left}" in message
+
+
+def test_the_search_takes_no_more_steps_for_each_dependent_the_more_there_are() -> None:
+    def steps(children: int) -> int:
+        plane, counted = InProcess(), 0
+        parent = made(plane, CONFIGMAPS, configmap("parent"))
+        for number in range(children):
+            child = configmap(f"child-{number}")
+            child["metadata"]["ownerReferences"] = [owner(parent)]
+            made(plane, CONFIGMAPS, child)
+        plane.delete(f"{CONFIGMAPS}/parent?propagationPolicy=Foreground")
+
+        def count(frame: FrameType, event: str, arg: object) -> None:
+            nonlocal counted
+            counted += event == "call"
+
+        sys.setprofile(count)
+        try:
+            strip(plane, f"{CONFIGMAPS}/parent")
+        finally:
+            sys.setprofile(None)
+        return counted
+
+    few, more, most = map(steps, (20, 120, 220))
+    assert most - more < 1.5 * (more - few)

@@ -10,7 +10,8 @@ Of an object in no namespace, whose Event many may read, what it owns in namespa
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -18,6 +19,7 @@ from fairlead.api.admission.step import AdmissionStep
 from fairlead.api.attempt import Attempt
 from fairlead.api.objects import plain, put
 from fairlead.core import codec, ids
+from fairlead.core.errors import StorageReadError
 from fairlead.core.quantity import Quantity
 from fairlead.core.times import timestamp
 from fairlead.ledger.handover import holds_placement
@@ -44,6 +46,7 @@ _COMPONENT = "fairlead-api"
 _UNSEARCHED = frozenset({"events", "leases.coordination.k8s.io"})
 _DEPTH_MAX = 3  # of owners of owners
 _EVENT_UID = 1  # the position in the request's entropy: 0 is for what is asked for
+_UIDS = re.compile(rb'"uid":"([^"\\\\]+)"').findall
 _pod = msgspec.json.Decoder(Pod).decode
 _job = msgspec.json.Decoder(Job).decode
 _reservation = msgspec.json.Decoder(Reservation).decode
@@ -59,13 +62,21 @@ def _admit(attempt: Attempt) -> None:
     gone = sorted(OURS.intersection(before).difference(new["metadata"].get("finalizers") or ()))
     if not gone:
         return
-    left = [text for name in gone for text in _left(attempt, name, old)]
+    left = [text for name in gone for text in _readable(attempt, name, old)]
     found = "; left over: " + "; ".join(left) if left else "; nothing is left of what it guarded"
     who = attempt.context.user.name
     told = f"finalizer {', '.join(gone)} was removed by {who}, which is no finished clean-up{found}"
     attempt.warnings.append(told)
     if not attempt.dry_run:
         _tell(attempt, told, "Warning" if left else "Normal")
+
+
+def _readable(attempt: Attempt, finalizer: str, obj: Json) -> Iterator[str]:
+    """Nobody is refused because what is looked for is damaged in the store: that is told as well."""
+    try:
+        yield from _left(attempt, finalizer, obj)
+    except StorageReadError as error:
+        yield f"it is not known what {finalizer} guarded: {error}"
 
 
 def _left(attempt: Attempt, finalizer: str, obj: Json) -> Iterator[str]:
@@ -121,9 +132,10 @@ def _mark(attempt: Attempt, pod: Entry) -> None:
 def _dependents(attempt: Attempt, uid: str) -> Iterator[str]:
     """Also theirs, as the pods of a Deployment are those of its ReplicaSets."""
     names, held, charged, unnamed = list[str](), dict[str, int](), 0, 0
+    unread: dict[str, None] = {}  # resources of which one is damaged
     uids = {uid}
     for _ in range(_DEPTH_MAX):
-        found = list(_owned_by(attempt, uids))
+        found = list(_owned_by(attempt, uids, unread))
         uids = {entry.uid for _, entry in found}
         for sort, entry in found:
             if entry.key.namespace != attempt.key.namespace:
@@ -145,26 +157,36 @@ def _dependents(attempt: Attempt, uid: str) -> Iterator[str]:
     if charged:
         amounts = ", ".join(f"{name} {Quantity(held[name])}" for name in sorted(held) if name != "pods")
         yield f"{charged} of its pods hold what quotas count of nodes" + (f": {amounts}" if amounts else "")
+    if unread:
+        yield f"{', '.join(unread)} could not be searched, of which one is damaged in the store"
 
 
-def _owned_by(attempt: Attempt, uids: set[str]) -> Iterator[tuple[str, Entry]]:
+def _owned_by(attempt: Attempt, uids: set[str], unread: dict[str, None]) -> Iterator[tuple[str, Entry]]:
     """Objects that name one of these as an owner, and reservations that are kept for one, each with what it is."""
-    marks = [each.encode() for each in uids]
-    for resource, sort in _searched(attempt):
-        for entry in attempt.read.list(resource, attempt.key.namespace):
-            if any(mark in entry.data for mark in marks) and _is_owned(entry, uids):
+    marks = {each.encode() for each in uids}
+    for resource, sort in _searched(attempt, unread):
+        for entry in _entries(attempt, resource, attempt.key.namespace, unread):
+            if not marks.isdisjoint(_UIDS(entry.data)) and _is_owned(entry, uids):
                 yield sort, entry
 
 
-def _searched(attempt: Attempt) -> Iterator[tuple[str, str]]:
+def _searched(attempt: Attempt, unread: dict[str, None]) -> Iterator[tuple[str, str]]:
     """Every resource, custom ones too, and what one object of it is called."""
     for kind in CATALOG:
         if kind.resource not in _UNSEARCHED and not kind.presented:
             yield kind.resource, kind.singular_name
-    for entry in attempt.read.list(DEFINITIONS):
+    for entry in _entries(attempt, DEFINITIONS, "", unread):
         spec = codec.decode(entry.data)["spec"]
         names = spec["names"]
         yield f"{names['plural']}.{spec['group']}", str(names.get("singular") or names["kind"].lower())
+
+
+def _entries(attempt: Attempt, resource: str, namespace: str, unread: dict[str, None]) -> Sequence[Entry]:
+    try:
+        return attempt.read.list(resource, namespace)
+    except StorageReadError:
+        unread[resource] = None
+        return ()
 
 
 def _is_owned(entry: Entry, uids: set[str]) -> bool:
