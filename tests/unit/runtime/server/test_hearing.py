@@ -37,6 +37,17 @@ def test_one_that_fails_is_told_and_the_others_hear(caplog: pytest.LogCaptureFix
     ]
 
 
+def test_one_that_fails_at_every_commit_does_not_fill_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    def fails(changes: tuple[CommittedChange, ...]) -> None:
+        raise KeyError("spec")
+
+    hearing = Hearing(meter=fails)
+    with caplog.at_level(logging.ERROR):
+        for _ in range(1000):
+            hearing((_CHANGE,))
+    assert 2 < len(caplog.records) < 500
+
+
 def test_a_server_goes_on_whatever_hears_of_its_commits(monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(self: RunMeter, changes: tuple[CommittedChange, ...]) -> None:
         raise ValueError("for the test")
