@@ -17,7 +17,7 @@ import msgspec
 from fairlead.api.sound import sound_entries
 from fairlead.control.record import text_of
 from fairlead.core import codec
-from fairlead.core.errors import StorageReadError, TooManyRequests
+from fairlead.core.errors import StorageReadError, TooManyRequests, Unavailable
 from fairlead.core.problems import Problems
 from fairlead.core.times import timestamp
 from fairlead.explain.asking import Asking
@@ -154,7 +154,8 @@ class RunMeter:
         for key, run, procedure in runs:
             try:
                 await self._measure(key, run, procedure, series)
-            except TooManyRequests as error:  # whoever asks before it has its answers: the next look is soon
+            except (TooManyRequests, Unavailable) as error:
+                # Others ask as well, or the index of decisions is made anew: the next look is soon.
                 log.debug("the run %s/%s is measured later: %s", key.namespace, key.name, error)
             except Exception:
                 log.exception("what the run %s/%s measures could not be measured", key.namespace, key.name)

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 import pytest
 
+from fairlead.core.errors import Unavailable
 from fairlead.core.times import timestamp
 from fairlead.explain.index import MemoryIndex
 from fairlead.model.key import Key
@@ -197,21 +198,28 @@ def test_readings_of_no_time_or_of_one_to_come_count_as_none(at: str) -> None:
     assert readings(there, "run-0")["at"] == timestamp(there.now)
 
 
-def test_while_many_explanations_are_under_way_metrics_are_measured_and_nothing_is_told(
-    caplog: pytest.LogCaptureFixture,
+@pytest.mark.parametrize("made_anew", [False, True], ids=["many explanations", "the index is made anew"])
+def test_while_nobody_can_tell_decisions_metrics_are_measured_and_nothing_is_told(
+    made_anew: bool, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     there = BookWorld()
     there.book("one", decisions=_DECISIONS)
     there.book("two", metrics=_METRICS)
     there.start("asks", "one")
     there.start("reads", "two")
+    if made_anew:
+
+        def sequences(*_: Any) -> list[int]:
+            raise Unavailable("the index of decisions is made anew: ask again in a moment")
+
+        monkeypatch.setattr(MemoryIndex, "sequences", sequences)
 
     async def then(meter: RunMeter, host: Host) -> None:
         await meter.look()
         assert host.written == [("reads", 200)]
 
     with caplog.at_level(logging.INFO):
-        metered(there, then, under_way=8)
+        metered(there, then, under_way=0 if made_anew else 8)
     assert caplog.records == []
 
 
