@@ -38,7 +38,7 @@ from fairlead.store.sqlite import SqliteJournal
 log = logging.getLogger("fairlead.runtime")
 
 FILE = "decisions.index"
-_FORMAT = 3
+_FORMAT = 4  # one more whenever `touched_by` finds a line by other keys than before
 STREAMS = (DECISIONS, TURNS, AUDIT)
 #: bound: plane | lines that the index of decisions takes in at once | the next ones in the next step
 STEP_LINES = 1_000

@@ -126,6 +126,24 @@ def test_it_is_made_anew_when_it_cannot_be_trusted(kept: Kept, wrong: str) -> No
         assert kept.index.sequences(["pods/default/a"]) == [1]
 
 
+def test_one_that_an_older_release_made_finds_lines_by_the_keys_of_this_one(
+    kept: Kept, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Until format 4 the line that opens a term was found by nothing."""
+    line = {"term": "aa", "controller": "plane", "flags": []}
+    kept.journal.append(Batch((), (Note(DECISIONS, codec.encode(line)),), 1.0))
+    kept.close()
+    kept.path.unlink()
+    with monkeypatch.context() as older:
+        older.setattr(decision_index, "_FORMAT", 3)
+        older.setattr(decision_index, "touched_by", lambda body: [])
+        kept.open()
+        assert kept.index.sequences(["#aa"]) == []
+        kept.close()
+    kept.open()
+    assert kept.index.sequences(["#aa"]) == [1]
+
+
 def test_damage_that_is_found_in_use_is_told_once_and_mended(kept: Kept) -> None:
     kept.decide("a")
     assert kept.index.sequences(["pods/default/a"]) == [1]
