@@ -375,13 +375,13 @@ def _wait_approved(client: ApiClient, made: Json) -> Json:
 
 
 def _end(options: argparse.Namespace) -> int:
-    from fairlead.cli.override_beside import still_holding
+    from fairlead.cli.override_beside import holding_beside
 
     with closing(connect(options.kubeconfig)) as client:
         found = find(client, options)
         meta = found["metadata"]
         client.delete(path_of(meta["namespace"], meta["name"]))
-        beside = still_holding(client.get(path_of(meta["namespace"]))["items"], found, time.time())
+        beside = holding_beside(client, path_of(meta["namespace"]), found, time.time())
     if options.output == "json":
         print_json(found)
         return 0

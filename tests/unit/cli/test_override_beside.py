@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from typing import Any
 
+import pytest
+
+from fairlead.cli import override as command
 from fairlead.cli.override_beside import still_holding
+from fairlead.core.errors import Forbidden
 
 Json = dict[str, Any]
 
@@ -27,3 +32,32 @@ def test_only_what_holds_the_same_of_the_same_target_is_named() -> None:
     known[-1]["spec"]["expiresAt"] = "2026-01-01T00:00:05Z"
     assert still_holding(known, mine, now) == "same of ann"
     assert still_holding([mine], mine, now) == ""
+
+
+@pytest.mark.parametrize("listed", ["no right to list", "one is damaged"])
+def test_one_that_has_ended_is_told_as_ended_whatever_is_beside_it(
+    listed: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mine = override("mine", "jane", pauseRollout=True)
+    mine["metadata"]["namespace"] = "default"
+    mine["status"] = {"undoPlan": ["rollouts of deployment/web go on"]}
+
+    class Client:
+        def get(self, path: str) -> Json:
+            if path.endswith("/mine"):
+                return mine
+            if listed == "no right to list":
+                raise Forbidden("jane may not list scheduleroverrides")
+            return {"items": [{"metadata": {"name": "rotten", "uid": "unknown"}}]}
+
+        def delete(self, path: str) -> None:
+            assert path.endswith("/mine")
+
+        def close(self) -> None:
+            pass
+
+    monkeypatch.setattr(command, "connect", lambda kubeconfig: Client())
+    options = Namespace(kubeconfig=None, namespace="default", name="mine", output="text")
+    assert command._end(options) == 0
+    told = capsys.readouterr().out.splitlines()
+    assert told[:2] == ["scheduleroverride/mine ended", "  rollouts of deployment/web go on"]
