@@ -106,7 +106,8 @@ class Assembly:
         self.api = make_api(self.desk, SignIn(tokens, accounts))
 
     def observe(self, changes: tuple[CommittedChange, ...], now: float) -> list[str]:
-        """What was committed is in force from here on; what of it cannot be understood is told."""
+        """What was committed is in force from here on; what of it cannot be understood is told. Where one of them fails
+        the others know of the commit when that is raised."""
         self.desk.heard.observe(changes, now)
         self.custom.changed = set()
         for change in changes:
@@ -114,12 +115,21 @@ class Assembly:
                 break
         else:
             return []  # as it most often is
-        return [
-            *self.custom.observe(changes),
-            *self.audit_policy.observe(changes),
-            *self.grants.observe(changes),
-            *self.access_grants.observe(changes),
-            *self.flow_control.observe(changes),
-            *self.policies.observe(changes),
-            *self.brakes.observe(changes),
-        ]
+        troubles: list[str] = []
+        failed: Exception | None = None
+        for rules in (
+            self.custom,
+            self.audit_policy,
+            self.grants,
+            self.access_grants,
+            self.flow_control,
+            self.policies,
+            self.brakes,
+        ):
+            try:
+                troubles += rules.observe(changes)
+            except Exception as error:  # noqa: BLE001 - a right that was taken away must not stay for another's fault
+                failed = failed or error
+        if failed is not None:
+            raise failed
+        return troubles
