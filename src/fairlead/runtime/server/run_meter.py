@@ -186,7 +186,9 @@ class RunMeter:
         is_fresh = known is not None and abs(now - known.taken) < READINGS_FRESH_SECONDS / 3
         if is_fresh and known is not None and (known.values == told or self._is_short()):
             return
-        body = codec.encode({"status": {"readings": {"at": timestamp(now), "values": values}}})
+        readings = {"at": timestamp(now), "values": values}
+        # The uid: it may have gone meanwhile, and another of its name must not be judged by what this one measures.
+        body = codec.encode({"metadata": {"uid": run.metadata.uid}, "status": {"readings": readings}})
         where = (RUN.group, RUN.version, RUN.plural, key.namespace, key.name)
         reply = await self._host.call(Request("patch", *where, "status", body=body, content_type=MERGE_PATCH))
         if reply.status >= 400 and reply.status not in (404, 409):

@@ -223,6 +223,27 @@ def test_while_nobody_can_tell_decisions_metrics_are_measured_and_nothing_is_tol
     assert caplog.records == []
 
 
+def test_what_was_measured_for_one_that_has_gone_is_not_told_of_another_by_its_name(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    there = world(1)
+
+    async def then(meter: RunMeter, host: Host) -> None:
+        call = host.call
+
+        async def late(request: Request) -> Reply:
+            assert there.plane.delete(f"{_RUNS}/run-0")[0] == 200
+            there.start("run-0")
+            return await call(request)
+
+        monkeypatch.setattr(host, "call", late)
+        await meter.look()
+
+    metered(there, then)
+    assert readings(there, "run-0") is None
+    assert caplog.records == [], "that is no failure"
+
+
 def test_what_was_decided_is_measured() -> None:
     there = BookWorld()
     there.book(decisions=_DECISIONS)
