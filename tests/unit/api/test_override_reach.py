@@ -28,6 +28,15 @@ def approval(plane: InProcess, body: Json, namespace: str = "kube-system") -> st
     return str(found["spec"].get("approval", ""))
 
 
+def test_what_one_replaces_counts_with_it_as_it_holds_until_it_ends(racks: InProcess) -> None:
+    first: Json = {"avoidNodes": {"matchLabels": {"rack": "r1"}}}
+    assert approval(racks, override(name="first", changes=first), "default") == ""
+    longer = override(name="longer", replaces="first", lasts="1h", changes=first)
+    assert approval(racks, longer, "default") == "", "the same nodes"
+    wider = override(name="wider", replaces="first", changes=AVOID)
+    assert approval(racks, wider, "default").startswith("with default/first")
+
+
 @pytest.mark.parametrize(
     ("first", "second", "told"),
     [

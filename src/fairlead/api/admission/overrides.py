@@ -106,7 +106,7 @@ def _admit(attempt: Attempt) -> None:
     if problems:
         raise invalid(attempt.kind, attempt.key.name, problems)
     value = priority["value"] if priority is not None else 0
-    closing = [each for each in beside if _close_together(wanted, each)]
+    closing = [each for each in known if _close_together(wanted, each)]  # what it replaces holds as well
     spec["approval"] = approval_of(attempt, wanted, closing, value, knobs)
     if not spec["approval"]:
         del spec["approval"]
