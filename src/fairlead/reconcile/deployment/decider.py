@@ -73,7 +73,7 @@ def deployment_decider() -> Decider:
             Wake(DEPLOYMENTS, workload_itself),
             *claiming(DEPLOYMENTS, REPLICASETS),
             Wake(PODS, _of_pod, when=GONE),
-            Wake(PODS, changed(_is_unknown, _of_pod), when=OWNED),
+            Wake(PODS, changed(_counts_as, _of_pod), when=OWNED),
             Wake(EVIDENCE_POLICIES, each_of(DEPLOYMENTS, is_late)),
         ),
         decide=_decide,
@@ -172,9 +172,13 @@ def _is_unknown(pod: Pod | None) -> bool:
     return pod is not None and not pod.finished and is_lost(pod)
 
 
+def _counts_as(pod: Pod | None) -> tuple[bool, bool]:
+    return _is_unknown(pod), pod is not None and pod.released
+
+
 def _of_pod(event: WatchEvent[Pod]) -> Iterable[Key]:
     """The Deployment whose ReplicaSet a pod belongs to, as far as the names tell. Recreate waits until old pods are
-    gone, and pods of silent nodes are counted."""
+    gone, or released, and pods of silent nodes are counted."""
     pod = event.newest
     owner, label = pod.metadata.controller, pod.metadata.labels.get(TEMPLATE_HASH)
     if owner is None or not label or not owner.name.endswith(f"-{label}"):
