@@ -52,7 +52,7 @@ def test_a_plane_is_seen_stopped_and_not_seen(plane: tuple[subprocess.Popen[str]
     assert {"plane:     works", "workloads: 0, 0 ready; replicas 0 of 0 ready, 0 pending"} <= {
         *shown.stdout.splitlines()
     }
-    assert told["plane"] == {"leader": "", "mirrors": "", "controllers": "", "breaker": ""}
+    assert told["plane"] == {"room": "", "leader": "", "mirrors": "", "controllers": "", "breaker": ""}
     stopped = fairlead("stop", "--data-dir", data)
     assert (stopped.returncode, stopped.stderr) == (0, "")
     assert stopped.stdout.splitlines() == [
