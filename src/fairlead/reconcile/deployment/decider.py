@@ -139,7 +139,8 @@ def _refused(view: Reading, key: Key, refusal: Refusal, now: float) -> Decision:
 
 def _unknown(view: Reading, sets: Iterable[ReplicaSet]) -> int:
     """Pods of which nobody can tell how they are: their nodes are silent."""
-    pods = (pod for found in sets for pod in view.owned(PODS, found.metadata.uid))
+    metas = [found.metadata for found in sets]
+    pods = (pod for meta in metas for pod in view.owned(PODS, meta.uid, meta.namespace))
     return sum(map(_is_unknown, pods))
 
 

@@ -130,7 +130,7 @@ def _recreated(scene: RolloutScene) -> Sequence[Effect]:
 
 
 def _has_pods(view: Reading, found: ReplicaSet) -> bool:
-    pods = view.owned(PODS, found.metadata.uid)
+    pods = view.owned(PODS, found.metadata.uid, found.metadata.namespace)
     return found.status.replicas > 0 or any(not pod.finished and not _has_surely_ended(pod) for pod in pods)
 
 

@@ -149,7 +149,8 @@ def _sized(
 
 def _told_to_sets(view: Reading, found: Deployment) -> int:
     """Its sets have more than that while a rollout surges."""
-    sets = [each for each in view.owned(REPLICASETS, found.metadata.uid) if each.spec.replicas]
+    owned = view.owned(REPLICASETS, found.metadata.uid, found.metadata.namespace)
+    sets = [each for each in owned if each.spec.replicas]
     told = [each.metadata.annotations.get(ROLLOUT_SIZE, "") for each in sets]
     sizes = [int(each) for each in told if each.isascii() and each.isdigit() and len(each) < 10]
     total = sum(each.spec.replicas for each in sets)
@@ -159,12 +160,13 @@ def _told_to_sets(view: Reading, found: Deployment) -> int:
 def _up_to_the_last(view: Reading, found: StatefulSet) -> int:
     """Its pods are numbered, and a size leaves none out."""
     start = int(found.spec.ordinals.get("start") or 0)
-    live = (pod for pod in view.owned(PODS, found.metadata.uid) if pod.live)
+    owned = view.owned(PODS, found.metadata.uid, found.metadata.namespace)
+    live = (pod for pod in owned if pod.live)
     return max((ordinal_of(found, pod.metadata.name) + 1 - start for pod in live), default=0)
 
 
 def _live(view: Reading, found: ReplicaSet) -> int:
-    return sum(pod.live for pod in view.owned(PODS, found.metadata.uid))
+    return sum(pod.live for pod in view.owned(PODS, found.metadata.uid, found.metadata.namespace))
 
 
 def _holding(view: Reading, change: ledger.Change, meta: Meta, sort: str, now: float) -> ledger.Hold | None:
