@@ -340,8 +340,20 @@ def test_on_a_full_disk_writes_are_507_reads_go_on_and_freed_space_is_used_witho
             assert status in (503, 507), answer  # 503 while it reads again what it has
             assert answer["details"]["retryAfterSeconds"] > 0
         assert server.request("GET", "/livez")[0] == 200
+        status, told = server.request("GET", "/readyz")
+        assert status == 200
+        assert "[-]room failed: the server's disk is full: until " in told
+        assert server.request("GET", "/readyz/room")[0] == 503
+        shown = subprocess.run(
+            [FAIRLEAD, "status", "--data-dir", str(server.directory)],
+            capture_output=True,
+            text=True,
+        )
+        assert (shown.returncode, shown.stderr) == (1, "")
+        assert "does not work: room" in shown.stdout
         ballast.unlink()
         acknowledged["after"] = written(server, "after")
+        assert server.request("GET", "/readyz") == (200, "ok")
         assert found(server) == acknowledged
         server.kill()
         server = Running(server.directory, server.port, arguments=ALONE)

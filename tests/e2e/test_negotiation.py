@@ -181,7 +181,7 @@ def test_a_head_has_the_headers_of_a_get_and_no_body(running: Running) -> None:
     assert head.headers["content-length"] == whole.headers["content-length"] == str(len(whole.body))
 
 
-PLANE_IS_WELL = "[+]leader ok\n[+]mirrors ok\n[+]controllers ok\n[+]breaker ok\n"
+PLANE_IS_WELL = "[+]room ok\n[+]leader ok\n[+]mirrors ok\n[+]controllers ok\n[+]breaker ok\n"
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -28,6 +29,15 @@ def fairlead(*words: str) -> subprocess.CompletedProcess[str]:
 def plane(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """A server that is ready, and its data directory."""
     data = str(tmp_path / "data")
+    process, said = started(data)
+    assert len(said) == 1
+    yield process, data
+    process.kill()
+    process.communicate()
+
+
+def started(data: str) -> tuple[subprocess.Popen[str], list[str]]:
+    """A server on this directory, and what it said until it served."""
     process = subprocess.Popen(
         [*COMMAND, "serve", "--data-dir", data, "--port", "0"],
         stderr=subprocess.PIPE,
@@ -35,10 +45,12 @@ def plane(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
         env=ENVIRONMENT,
     )
     assert process.stderr is not None
-    assert process.stderr.readline().startswith("serving https://")
-    yield process, data
-    process.kill()
-    process.communicate()
+    said: list[str] = []
+    for line in process.stderr:
+        said.append(line.rstrip())
+        if line.startswith("serving https://"):
+            return process, said
+    raise AssertionError(f"it ended: {said}")
 
 
 def test_a_plane_is_seen_stopped_and_not_seen(plane: tuple[subprocess.Popen[str], str]) -> None:
@@ -52,7 +64,7 @@ def test_a_plane_is_seen_stopped_and_not_seen(plane: tuple[subprocess.Popen[str]
     assert {"plane:     works", "workloads: 0, 0 ready; replicas 0 of 0 ready, 0 pending"} <= {
         *shown.stdout.splitlines()
     }
-    assert told["plane"] == {"leader": "", "mirrors": "", "controllers": "", "breaker": ""}
+    assert told["plane"] == {"room": "", "leader": "", "mirrors": "", "controllers": "", "breaker": ""}
     stopped = fairlead("stop", "--data-dir", data)
     assert (stopped.returncode, stopped.stderr) == (0, "")
     assert stopped.stdout.splitlines() == [
@@ -89,6 +101,29 @@ def test_one_that_does_not_answer_has_a_problem_and_is_not_killed(
     assert refused.returncode == 1
     assert f"process {process.pid} has not ended within 1s" in refused.stderr
     assert process.wait(60) == 0  # it was asked, after all
+
+
+def test_what_is_damaged_in_the_store_is_a_problem(plane: tuple[subprocess.Popen[str], str]) -> None:
+    _, data = plane
+    assert fairlead("stop", "--data-dir", data).returncode == 0
+    with sqlite3.connect(Path(data, "store.db")) as database:
+        changed = database.execute(
+            "UPDATE log SET data = CAST(replace(data, 'view', 'vieW') AS BLOB)"
+            " WHERE resource LIKE 'clusterroles.%' AND name = 'view'"
+        )
+        assert changed.rowcount == 1
+    database.close()
+    again, said = started(data)
+    try:
+        named = "clusterroles.rbac.authorization.k8s.io view"
+        assert f"fairlead: {named} grants nothing: it is damaged in the store" in said
+        told = fairlead("status", "--data-dir", data)
+        assert told.returncode == 1
+        assert "ready:     yes" in told.stdout
+        assert f"  - {named} is damaged in the store (" in told.stdout
+    finally:
+        again.kill()
+        again.communicate()
 
 
 def test_a_directory_that_is_none() -> None:

@@ -17,7 +17,7 @@ from fairlead.model.kind import Json, Kind
 _OTHERS = (
     "/healthz", "/healthz/ping", "/healthz/store", "/livez", "/livez/ping", "/metrics", "/openapi/v2", "/openapi/v3",
     "/readyz", "/readyz/breaker", "/readyz/controllers", "/readyz/leader", "/readyz/mirrors", "/readyz/ping",
-    "/readyz/store", "/version",
+    "/readyz/room", "/readyz/store", "/version",
 )  # fmt: skip
 _VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 AGGREGATED_VERSIONS = ("v2", "v2beta1")

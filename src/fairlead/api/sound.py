@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from fairlead.core.errors import StorageReadError
+from fairlead.core.errors import StorageReadError, lifted_by
 from fairlead.model.key import Key
 from fairlead.store.contract import CommittedChange, Damaged, Entry, Lost, Reader
 from fairlead.store.damage import describe_damage
@@ -75,4 +75,6 @@ def sound_entries(read: Reader, resource: str) -> Sequence[Entry]:
 
 
 def damage_error(damaged: Damaged) -> StorageReadError:
-    return StorageReadError(describe_damage(damaged), name=damaged.entry.key.name)
+    key = damaged.entry.key
+    causes = (lifted_by(key.resource, key.namespace, key.name, "it is damaged in the store"),)
+    return StorageReadError(describe_damage(damaged), name=key.name, causes=causes)

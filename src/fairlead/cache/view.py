@@ -90,13 +90,17 @@ class MirrorView:
             self._miss(mirror, lambda each: namespace in ("", each.key.namespace))
         return mirror.index.in_namespace(namespace)
 
-    def owned(self, resource: Resource[T], owner_uid: str) -> Sequence[T]:
-        """Those with an ownerReference to this uid, in (namespace, name) order."""
+    def owned(self, resource: Resource[T], owner_uid: str, namespace: str = "") -> Sequence[T]:
+        """Those with an ownerReference to this uid, in (namespace, name) order. Who owns a damaged object is not known,
+        but that it is nobody in another namespace."""
         mirror = self._mirror(resource, patiently=True)
         if mirror.unreadable:
             self._miss(
                 mirror,
-                lambda each: each.damaged or any(o.uid == owner_uid for o in each.metadata.owner_references),
+                lambda each: (
+                    namespace in ("", each.key.namespace)
+                    and (each.damaged or any(o.uid == owner_uid for o in each.metadata.owner_references))
+                ),
             )
         return mirror.index.owned_by(owner_uid)
 

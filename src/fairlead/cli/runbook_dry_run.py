@@ -95,8 +95,8 @@ class LiveObjects:
             if matcher.matches(each["metadata"].get("labels") or {})
         ]
 
-    def owned(self, resource: Resource[T], owner_uid: str) -> Sequence[T]:
-        page = self._client.get(self._path(resource, ""))
+    def owned(self, resource: Resource[T], owner_uid: str, namespace: str = "") -> Sequence[T]:
+        page = self._client.get(self._path(resource, namespace))
         return [
             self._view(resource, each)
             for each in page.get("items") or ()

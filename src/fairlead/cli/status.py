@@ -22,6 +22,7 @@ from fairlead.core.times import human_duration, timestamp
 #: bound: plane | problems shown by `fairlead status` | the rest is counted
 PROBLEMS_SHOWN_MAX = 20
 _PAGE = "500"
+_NOTE = "warn: "  # of /readyz?verbose: what keeps nobody from being served
 _SERVICE = frozenset(
     {"ping", "store"}
 )  # checks of /readyz about the API; the others are about the control plane
@@ -89,6 +90,7 @@ def _asked(directory: Any) -> Json:
                 if problem:
                     what = "the control plane does not work" if name in told["plane"] else "not ready"
                     problems.append(f"{what}: {name} failed: {problem}")
+            problems += _damage(text)
             told["workloads"] = _workloads(client)
             told["nodes"] = _nodes(client, problems)
             told["pods"] = _pods(client, problems)
@@ -109,6 +111,12 @@ def _checks(text: str) -> dict[str, str]:
             name, _, rest = line[3:].partition(" ")
             found[name] = rest.removeprefix("failed: ") if line[1] == "-" else ""
     return found
+
+
+def _damage(text: str) -> list[str]:
+    """What /readyz?verbose says of damaged objects. Nobody can do anything about what was lost: it is left out."""
+    notes = [line.removeprefix(_NOTE) for line in text.splitlines() if line.startswith(_NOTE)]
+    return [each for each in notes if "damaged" in each]
 
 
 def _workloads(client: ApiClient) -> Json:

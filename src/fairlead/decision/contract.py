@@ -151,8 +151,9 @@ class Reading(Protocol):
         """In (namespace, name) order; namespace "" means all."""
         ...
 
-    def owned(self, resource: Resource[T], owner_uid: str) -> Sequence[T]:
-        """Those with an ownerReference to this uid, in name order."""
+    def owned(self, resource: Resource[T], owner_uid: str, namespace: str = "") -> Sequence[T]:
+        """Those with an ownerReference to this uid, in name order. `namespace`: the owner's, in which its dependents
+        are as well; "": it is in none, or nobody knows."""
         ...
 
     def select(

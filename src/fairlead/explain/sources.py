@@ -92,7 +92,8 @@ class Sources:
         if owner is None:
             return ()
         with suppress(NotMirrored):
-            return tuple(self._seen(pod.metadata.namespace, PODS).owned(PODS, owner.uid))
+            namespace = pod.metadata.namespace
+            return tuple(self._seen(namespace, PODS).owned(PODS, owner.uid, namespace))
         return ()
 
     def _seen(self, namespace: str, *resources: Resource[Any]) -> MirrorView:

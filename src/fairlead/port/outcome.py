@@ -5,6 +5,8 @@ Conflict  it did not happen, because the state had moved: read again, decide aga
 Refused   it did not happen and will not if repeated as it is; `retry` says whether later may help, `lifted_by` which
           objects (RESOURCE/NAMESPACE/NAME; any of the resource there if the name is empty) must change first
 Unknown   nobody knows whether it happened: look, never repeat
+
+What rests on an object that is damaged in the store did not happen, though the answer is 500: it waits for that object.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import re
 
 import msgspec
 
-from fairlead.core.errors import CURRENT_VERSION, FENCED, LIFTED_BY, Retry
+from fairlead.core.errors import CURRENT_VERSION, FENCED, LIFTED_BY, Retry, StorageReadError
 from fairlead.port.request import Reply
 
 
@@ -97,13 +99,16 @@ def outcome_of(reply: Reply) -> Outcome:
         fenced = told.causes(FENCED)
         premise = fenced[0].field if fenced else ""
         return Conflict(told.reason, told.message, int(newest[0]) if newest else 0, premise)
-    if reply.status in _MAYBE:
+    is_damaged = told.reason == StorageReadError.reason  # what it rests on is: nothing was done
+    if reply.status in _MAYBE and not is_damaged:
         return Unknown(told.message)
+    lifted_by = tuple(each.field for each in told.causes(LIFTED_BY) if each.field.count("/") == 2)
+    is_later = reply.status in _LATER or (is_damaged and not lifted_by)
     return Refused(
         status=reply.status,
         reason=told.reason,
         message=told.message,
-        retry="later" if reply.status in _LATER else "never",
-        lifted_by=tuple(each.field for each in told.causes(LIFTED_BY) if each.field.count("/") == 2),
+        retry="later" if is_later else "never",
+        lifted_by=lifted_by,
         name=told.details.name if told.details is not None else "",
     )

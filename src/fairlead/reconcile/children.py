@@ -85,7 +85,7 @@ def claim(
     compiled = from_object(selector)
     matches = compiled.matches
     mine, effects = [], []
-    for child in view.owned(resource, owner.uid):
+    for child in view.owned(resource, owner.uid, owner.namespace):
         meta: Meta = child.metadata
         if not is_controlled_by(child, owner):
             continue

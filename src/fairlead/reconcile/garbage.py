@@ -79,7 +79,7 @@ class _Collector:
             yield own
         related: dict[Key, None] = {}
         if after is None or is_deleting(after):
-            related.update(dict.fromkeys(self._dependents(view, uid_of(event.newest))))
+            related.update(dict.fromkeys(self._dependents(view, uid_of(event.newest), own.namespace)))
         if before is not None:
             for owner in were[0]:
                 at = owner_key(self._catalog, owner, own.namespace)
@@ -147,7 +147,7 @@ class _Collector:
             return NOTHING
         if all(owner.uid in gone for owner in meta.owner_references):
             # In the foreground only if that makes a difference to somebody.
-            leads_on = waited_for and any(True for _ in self._dependents(view, meta.uid))
+            leads_on = waited_for and any(True for _ in self._dependents(view, meta.uid, meta.namespace))
             policy = "Foreground" if leads_on else ""
             delete = ensure_gone(NAME, meta, resource, found, policy, tuple(premises))  # type: ignore[arg-type]
             assert delete is not None
@@ -160,7 +160,7 @@ class _Collector:
     def _orphaning(
         self, view: Reading, resource: Resource[View], found: View, key: Key, now: float
     ) -> Decision:
-        for dependent in self._dependents(view, uid_of(found)):
+        for dependent in self._dependents(view, uid_of(found), key.namespace):
             if self._reference(view, dependent, key, uid_of(found)):
                 return Decision(Waiting("DependentsRemain", f"{dependent.name} is not set free yet"))
         for each in self.reads:
@@ -183,14 +183,14 @@ class _Collector:
                 )
         return Decision(effects=(_without_finalizer(resource, found, FOREGROUND),))
 
-    def _dependents(self, view: Reading, uid: str) -> Iterator[Key]:
+    def _dependents(self, view: Reading, uid: str, namespace: str) -> Iterator[Key]:
         for resource in self.reads:
-            for dependent in view.owned(resource, uid):
+            for dependent in view.owned(resource, uid, namespace):
                 yield key_of(resource.name, dependent)
 
     def _blocking(self, view: Reading, key: Key, uid: str) -> Iterator[Key]:
         """The dependents that an owner deleted in the foreground waits for."""
-        for dependent in self._dependents(view, uid):
+        for dependent in self._dependents(view, uid, key.namespace):
             if self._reference(view, dependent, key, uid, blocking=True):
                 yield dependent
 

@@ -179,10 +179,11 @@ def _has_ended(job: Job) -> bool:
 
 
 def _pods(view: Reading, workload: Workload) -> Sequence[Pod]:
-    uid = workload.metadata.uid
+    uid, namespace = workload.metadata.uid, workload.metadata.namespace
     if not isinstance(workload, Deployment):
-        return view.owned(PODS, uid)
-    return [pod for each in view.owned(REPLICASETS, uid) for pod in view.owned(PODS, each.metadata.uid)]
+        return view.owned(PODS, uid, namespace)
+    sets = view.owned(REPLICASETS, uid, namespace)
+    return [pod for each in sets for pod in view.owned(PODS, each.metadata.uid, namespace)]
 
 
 def _desired(workload: Workload, pods: Sequence[Pod]) -> int:

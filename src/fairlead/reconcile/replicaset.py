@@ -131,7 +131,7 @@ def _refused(view: Reading, key: Key, refusal: Refusal, now: float) -> Decision:
     since = known.last_transition_time if known is not None else timestamp(now)
     owner = refused_owner(refusal, reason)
     failed = Condition(REPLICA_FAILURE, "True", reason, message, since, owner=owner)
-    live = [pod for pod in view.owned(PODS, meta.uid) if pod.live]
+    live = [pod for pod in view.owned(PODS, meta.uid, meta.namespace) if pod.live]
     counted = readiness(live, found.spec.min_ready_seconds, now)
     others = (each for each in found.status.conditions if each.type != REPLICA_FAILURE)
     conditions = (*add_waiting(others, refusal, meta.name, now), failed)

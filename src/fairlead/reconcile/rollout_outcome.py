@@ -82,9 +82,8 @@ def _decide(view: Reading, key: Key, now: float) -> Decision:
     holder = paused_by(view, key.namespace, f"deployment/{key.name}", now)
     if holder:
         return Decision(Waiting("RolloutPaused", f"SchedulerOverride {holder} pauses rollouts of {key.name}"))
-    sets = [
-        each for each in view.owned(REPLICASETS, found.metadata.uid) if not each.metadata.deletion_timestamp
-    ]
+    owned = view.owned(REPLICASETS, found.metadata.uid, found.metadata.namespace)
+    sets = [each for each in owned if not each.metadata.deletion_timestamp]
     new, olds = split_sets(found, sets)
     if outcome == RETRY:
         return _retried(found, progressing, now)

@@ -37,8 +37,8 @@ class TracedView(PastView):
     def list(self, resource: Resource[T], namespace: str = "") -> Sequence[T]:
         return self._noted(resource, super().list(resource, namespace))
 
-    def owned(self, resource: Resource[T], owner_uid: str) -> Sequence[T]:
-        return self._noted(resource, super().owned(resource, owner_uid))
+    def owned(self, resource: Resource[T], owner_uid: str, namespace: str = "") -> Sequence[T]:
+        return self._noted(resource, super().owned(resource, owner_uid, namespace))
 
     def select(
         self, resource: Resource[T], namespace: str, selector: LabelMatcher | Json | None

@@ -58,8 +58,8 @@ class ChangedView(ABC):
     def list(self, resource: Resource[Any], namespace: str = "") -> Sequence[Any]:
         return self._all(resource.name, self._inner.list(resource, namespace))
 
-    def owned(self, resource: Resource[Any], owner_uid: str) -> Sequence[Any]:
-        return self._all(resource.name, self._inner.owned(resource, owner_uid))
+    def owned(self, resource: Resource[Any], owner_uid: str, namespace: str = "") -> Sequence[Any]:
+        return self._all(resource.name, self._inner.owned(resource, owner_uid, namespace))
 
     def select(self, resource: Resource[Any], namespace: str, selector: Any) -> Sequence[Any]:
         return self._all(resource.name, self._inner.select(resource, namespace, selector))

@@ -92,6 +92,8 @@ MISSED = [
     (lambda view: view.list(PODS, "other"), False),
     (lambda view: view.owned(PODS, "uid-r"), True),
     (lambda view: view.owned(PODS, "uid-q"), False),
+    (lambda view: view.owned(PODS, "uid-r", "default"), True),
+    (lambda view: view.owned(PODS, "uid-r", "other"), False),
     (lambda view: view.on_node("n"), True),
     (lambda view: view.select(PODS, "default", {"matchLabels": {"app": "x"}}), True),
     (lambda view: view.select(PODS, "other", {"matchLabels": {"app": "x"}}), False),

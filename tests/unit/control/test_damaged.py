@@ -61,6 +61,46 @@ def test_a_replicaset_does_not_replace_a_damaged_pod_and_names_it_until_it_is_gi
     assert len(driver.live_pods()) == 3
 
 
+def test_a_damaged_pod_holds_up_nothing_in_other_namespaces() -> None:
+    api = settled()
+    space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}
+    assert api.post("/api/v1/namespaces", space)[0] == 201
+    assert api.post(DEPLOYMENTS.replace("default", "shop"), deployment(2))[0] == 201
+    Driver(api).run(30)
+    pods = [entry.key for entry in api.store.list("pods")]
+    driver = restarted(api, next(key for key in pods if key.namespace == "default"))
+    scaled = {"spec": {"replicas": 4}}
+    for namespace in ("default", "shop"):
+        address = f"{DEPLOYMENTS.replace('default', namespace)}/web"
+        assert api.patch(address, scaled)[0] == 200
+    driver.run(60)
+    pods = [entry.key for entry in api.store.list("pods")]
+    assert [key.namespace for key in pods] == ["default"] * 3 + ["shop"] * 4
+    told = {each["involvedObject"].get("namespace", "") for each in warned(api)}
+    assert "default" in told
+    assert "shop" not in told
+
+
+def test_pods_that_a_damaged_quota_refuses_are_waited_for_and_the_damage_is_named() -> None:
+    api = settled()
+    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q"}}
+    quotas = "/api/v1/namespaces/default/resourcequotas"
+    assert api.post(quotas, {**quota, "spec": {"hard": {"pods": "9"}}})[0] == 201
+    Driver(api).run(30)
+    driver = restarted(api, Key("resourcequotas", "default", "q"))
+    assert api.patch(f"{DEPLOYMENTS}/web", {"spec": {"replicas": 4}})[0] == 200
+    driver.run(60)
+    assert len(driver.live_pods()) == 3
+    assert {each.decider.name: each.unknown for each in driver.plane.controllers if each.unknown} == {}
+    conditions = api.get(f"{DEPLOYMENTS}/web")[1]["status"]["conditions"]
+    (told,) = [each for each in conditions if each["type"] == "fairlead.dev/WaitingFor"]
+    assert told["reason"] == "WaitingForResourceQuota"
+    assert "resourcequotas default/q is damaged in the store" in told["message"]
+    assert api.delete(f"{quotas}/q?{GIVE_UP}")[0] == 200
+    driver.run(5)
+    assert len(driver.live_pods()) == 4
+
+
 def test_garbage_collection_leaves_what_a_damaged_object_owns() -> None:
     api = settled()
     owner = Key("deployments.apps", "default", "web")

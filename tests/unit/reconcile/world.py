@@ -90,8 +90,8 @@ class World:
     def list(self, resource: Resource[T], namespace: str = "") -> Sequence[T]:
         return self.mirrors.view(resource).list(resource, namespace)
 
-    def owned(self, resource: Resource[T], owner_uid: str) -> Sequence[T]:
-        return self.mirrors.view(resource).owned(resource, owner_uid)
+    def owned(self, resource: Resource[T], owner_uid: str, namespace: str = "") -> Sequence[T]:
+        return self.mirrors.view(resource).owned(resource, owner_uid, namespace)
 
     def select(
         self, resource: Resource[T], namespace: str, selector: LabelMatcher | Json | None

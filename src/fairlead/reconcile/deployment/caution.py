@@ -63,7 +63,7 @@ def became_ready(view: Reading, new: ReplicaSet | None, since: float) -> bool:
 
 def _ready_times(view: Reading, new: ReplicaSet | None) -> Iterator[float]:
     """Since when new pods are ready. That old ones come and go, which shows in the same counters, is no progress."""
-    for pod in view.owned(PODS, new.metadata.uid) if new is not None else ():
+    for pod in view.owned(PODS, new.metadata.uid, new.metadata.namespace) if new is not None else ():
         if pod.live and pod.ready_since:
             yield parse_time(pod.ready_since)
 
@@ -142,7 +142,7 @@ def _in_reach(view: Reading, found: ReplicaSet) -> ReplicaSet:
     if not told:
         return found
     sound = lost = 0
-    for pod in view.owned(PODS, found.metadata.uid):
+    for pod in view.owned(PODS, found.metadata.uid, found.metadata.namespace):
         if pod.live and pod.ready:
             if is_out_of_reach(view, pod):
                 lost += 1

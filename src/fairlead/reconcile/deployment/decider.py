@@ -73,7 +73,7 @@ def deployment_decider() -> Decider:
             Wake(DEPLOYMENTS, workload_itself),
             *claiming(DEPLOYMENTS, REPLICASETS),
             Wake(PODS, _of_pod, when=GONE),
-            Wake(PODS, changed(_is_unknown, _of_pod), when=OWNED),
+            Wake(PODS, changed(_counts_as, _of_pod), when=OWNED),
             Wake(EVIDENCE_POLICIES, each_of(DEPLOYMENTS, is_late)),
         ),
         decide=_decide,
@@ -139,7 +139,8 @@ def _refused(view: Reading, key: Key, refusal: Refusal, now: float) -> Decision:
 
 def _unknown(view: Reading, sets: Iterable[ReplicaSet]) -> int:
     """Pods of which nobody can tell how they are: their nodes are silent."""
-    pods = (pod for found in sets for pod in view.owned(PODS, found.metadata.uid))
+    metas = [found.metadata for found in sets]
+    pods = (pod for meta in metas for pod in view.owned(PODS, meta.uid, meta.namespace))
     return sum(map(_is_unknown, pods))
 
 
@@ -172,9 +173,13 @@ def _is_unknown(pod: Pod | None) -> bool:
     return pod is not None and not pod.finished and is_lost(pod)
 
 
+def _counts_as(pod: Pod | None) -> tuple[bool, bool]:
+    return _is_unknown(pod), pod is not None and pod.released
+
+
 def _of_pod(event: WatchEvent[Pod]) -> Iterable[Key]:
     """The Deployment whose ReplicaSet a pod belongs to, as far as the names tell. Recreate waits until old pods are
-    gone, and pods of silent nodes are counted."""
+    gone, or released, and pods of silent nodes are counted."""
     pod = event.newest
     owner, label = pod.metadata.controller, pod.metadata.labels.get(TEMPLATE_HASH)
     if owner is None or not label or not owner.name.endswith(f"-{label}"):

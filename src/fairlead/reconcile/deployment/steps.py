@@ -18,6 +18,7 @@ from fairlead.decision.contract import (
 from fairlead.decision.effects import OPERATION, Change, Create, Effect, identity, premise_of
 from fairlead.decision.ensure import ensure_child, ensure_field, ensure_fields, ensure_gone, ensure_status
 from fairlead.decision.notes import NORMAL, regarding_of
+from fairlead.model.at_most_one import is_at_most_one
 from fairlead.model.key import Key
 from fairlead.model.views import (
     DEPLOYMENTS,
@@ -26,6 +27,7 @@ from fairlead.model.views import (
     Deployment,
     DeploymentStatus,
     Meta,
+    Pod,
     ReplicaSet,
 )
 from fairlead.reconcile.deployment.caution import hold_back, is_held
@@ -117,7 +119,8 @@ def _rolled(scene: RolloutScene) -> tuple[Sequence[Effect], bool]:
 
 
 def _recreated(scene: RolloutScene) -> Sequence[Effect]:
-    """Old pods are gone, not only on their way, before the first new one is made."""
+    """Old pods are gone, not only on their way, before the first new one is made. One of which at most one may run is
+    released when it has surely ended on its silent node: for that its object may stay. Any other may still run."""
     down = _sized(scene, empty_sets(scene.olds))
     if down or any(_has_pods(scene.view, old) for old in scene.olds):
         return down
@@ -127,7 +130,12 @@ def _recreated(scene: RolloutScene) -> Sequence[Effect]:
 
 
 def _has_pods(view: Reading, found: ReplicaSet) -> bool:
-    return found.status.replicas > 0 or any(not pod.finished for pod in view.owned(PODS, found.metadata.uid))
+    pods = view.owned(PODS, found.metadata.uid, found.metadata.namespace)
+    return found.status.replicas > 0 or any(not pod.finished and not _has_surely_ended(pod) for pod in pods)
+
+
+def _has_surely_ended(pod: Pod) -> bool:
+    return pod.released and is_at_most_one(pod.metadata)
 
 
 def _created(scene: RolloutScene, replicas: int) -> Sequence[Effect]:

@@ -74,7 +74,7 @@ def _decide(view: Reading, key: Key, now: float) -> Decision:
     cron = view.get(CRONJOBS, key.namespace, key.name)
     if cron is None or cron.metadata.deletion_timestamp:
         return NOTHING
-    owned = view.owned(JOBS, cron.metadata.uid)
+    owned = view.owned(JOBS, cron.metadata.uid, key.namespace)
     jobs = [job for job in owned if is_controlled_by(job, cron.metadata)]
     status = ensure_status(_NAME, CRONJOBS, cron, _status(cron, jobs))
     if status is not None:

@@ -88,7 +88,7 @@ def _decide(view: Reading, key: Key, now: float) -> Decision:
     job = view.get(JOBS, key.namespace, key.name)
     if job is None or job.spec.managed_by not in _OURS:
         return NOTHING
-    owned = view.owned(PODS, job.metadata.uid)
+    owned = view.owned(PODS, job.metadata.uid, key.namespace)
     pods = [pod for pod in owned if is_controlled_by(pod, job.metadata)]
     if job.metadata.deletion_timestamp:
         return Decision(effects=_release(job, pods))

@@ -48,7 +48,7 @@ def _held_for(event: WatchEvent[Job]) -> Iterable[Key]:
     """The pods that a Job which has gone leaves behind."""
     if event.before is None:
         return ()
-    left = event.view.owned(PODS, event.before.metadata.uid)
+    left = event.view.owned(PODS, event.before.metadata.uid, event.key.namespace)
     return tuple(key_of(PODS.name, pod) for pod in left if _is_held(pod))
 
 

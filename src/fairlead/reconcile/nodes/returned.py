@@ -216,7 +216,7 @@ class _Case:
     def _replacement(self, pod: Pod) -> Pod | None:
         owner = pod.metadata.controller
         assert owner is not None
-        for each in self._view.owned(PODS, owner.uid):
+        for each in self._view.owned(PODS, owner.uid, pod.metadata.namespace):
             if each.metadata.annotations.get(REPLACES) == pod.metadata.uid and each.live:
                 return each
         return None

@@ -151,7 +151,7 @@ def _sized(
 def _told_to_sets(view: Reading, found: Deployment) -> int:
     """The size that its sets were given last, as it is noted on them: a rollout makes more than that for a while, or
     fewer, or none where it recreates. Sets that were emptied before keep an older note."""
-    sets = view.owned(REPLICASETS, found.metadata.uid)
+    sets = view.owned(REPLICASETS, found.metadata.uid, found.metadata.namespace)
     used = [each for each in sets if each.spec.replicas]
     if not used:
         used = sorted(sets, key=lambda each: revision_of(each.metadata.annotations))[-1:]
@@ -163,12 +163,13 @@ def _told_to_sets(view: Reading, found: Deployment) -> int:
 def _up_to_the_last(view: Reading, found: StatefulSet) -> int:
     """Its pods are numbered, and a size leaves none out."""
     start = int(found.spec.ordinals.get("start") or 0)
-    live = (pod for pod in view.owned(PODS, found.metadata.uid) if pod.live)
+    owned = view.owned(PODS, found.metadata.uid, found.metadata.namespace)
+    live = (pod for pod in owned if pod.live)
     return max((ordinal_of(found, pod.metadata.name) + 1 - start for pod in live), default=0)
 
 
 def _live(view: Reading, found: ReplicaSet) -> int:
-    return sum(pod.live for pod in view.owned(PODS, found.metadata.uid))
+    return sum(pod.live for pod in view.owned(PODS, found.metadata.uid, found.metadata.namespace))
 
 
 def _holding(view: Reading, change: ledger.Change, meta: Meta, sort: str, now: float) -> ledger.Hold | None:

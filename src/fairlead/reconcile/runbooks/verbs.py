@@ -172,7 +172,7 @@ def _roll_back(scene: Scene, step: RunbookStep, target: VerbTarget, before: str)
         return None  # it is at another revision already
     older = [
         (int(number), each)
-        for each in scene.view.owned(REPLICASETS, deployment.metadata.uid)
+        for each in scene.view.owned(REPLICASETS, deployment.metadata.uid, deployment.metadata.namespace)
         if (number := each.metadata.annotations.get(_REVISION, "")).isdigit()
         and (not before.isdigit() or int(number) < int(before))
     ]

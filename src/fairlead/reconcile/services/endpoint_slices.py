@@ -168,7 +168,7 @@ def _present(view: Reading, service: Service) -> list[EndpointSlice]:
     label = {SERVICE_NAME: meta.name, MANAGED_BY: SLICE_CONTROLLER}
     own = [
         found
-        for found in view.owned(ENDPOINT_SLICES, meta.uid)
+        for found in view.owned(ENDPOINT_SLICES, meta.uid, meta.namespace)
         if is_controlled_by(found, meta)
         and found.metadata.labels.get(MANAGED_BY, SLICE_CONTROLLER) == SLICE_CONTROLLER
     ]

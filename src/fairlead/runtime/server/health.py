@@ -1,6 +1,7 @@
 """/livez, /readyz and /healthz: whether the API serves, and, told apart, whether the control plane behind it works.
 
     ping, store                           the service: if one fails, the answer is 503
+    room                                  the disk: if it is full, that is said, and the answer stays 200
     leader, mirrors, controllers, breaker the control plane: if one fails, it is said, and the answer stays 200
 
 A probe acts on the status. What it can do about a failure is to restart the server or to send clients elsewhere, and
@@ -44,7 +45,7 @@ def health(store: Store, plane_checks: Callable[[], tuple[Check, ...]]) -> Exten
                 notes = tuple(damage_told(store))
         gating = frozenset(each.name for each in checks)
         if name != _LIVE:
-            checks += plane_checks()
+            checks += (Check("room", store.short), *plane_checks())
         if below:
             checks = tuple(each for each in checks if each.name in below)
             if len(checks) != len(below):

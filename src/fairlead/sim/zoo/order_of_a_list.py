@@ -50,7 +50,7 @@ def first_listed(inner: Decider, view: Reading, key: Key, now: float) -> Decisio
     deletes = [each for each in decision.effects if isinstance(each, Delete)]
     if found is None or not deletes:
         return decision
-    pods = [pod for pod in view.owned(PODS, found.metadata.uid) if pod.live]
+    pods = [pod for pod in view.owned(PODS, found.metadata.uid, found.metadata.namespace) if pod.live]
     pods.sort(key=lambda pod: _place(view, pod))
     gone = (ensure_gone(inner.name, found.metadata, PODS, pod) for pod in pods[: len(deletes)])
     return structs.replace(decision, effects=tuple(each for each in gone if each is not None))

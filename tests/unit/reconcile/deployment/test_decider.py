@@ -8,6 +8,8 @@ import pytest
 
 from fairlead.decision.contract import NOTHING, SETTLED, Refusal
 from fairlead.decision.effects import ChangeStatus, Create
+from fairlead.model.key import Key
+from fairlead.model.marks import AT_MOST_ONE, RELEASED
 from fairlead.model.reasons import WAITING_FOR
 from fairlead.model.views import DEPLOYMENTS, PODS, REPLICASETS
 from fairlead.reconcile.deployment.history import is_same_template, template_hash
@@ -130,6 +132,37 @@ def test_recreate_waits_until_the_last_old_pod_is_gone() -> None:
     assert sizes(world) == {"v1": 0, "v2": 2}
     finish(world)
     assert condition(world, "Progressing")["reason"] == "NewReplicaSetAvailable"
+
+
+def test_recreate_waits_for_no_pod_that_has_surely_ended_on_its_silent_node() -> None:
+    once = template(image="v1")
+    once["metadata"]["annotations"] = {AT_MOST_ONE: "true"}
+    world = running(2, "v1", strategy={"type": "Recreate"}, template=once)
+    kept, ended = (pod.metadata.name for pod in world.list(PODS))
+    set_image(world, "v2")
+    world.settle(BOTH)
+    world.vanish(Key(PODS.name, "default", kept))
+    world.settle(BOTH)
+    assert sizes(world) == {"v1": 0}
+    released = {"type": RELEASED, "status": "True", "reason": "NodeFenced"}
+    lost = {"type": "Ready", "status": "Unknown", "reason": "NodeUnknown"}
+    world.edit_status(PODS, ended, {"conditions": [lost]})
+    (silent,) = world.list(PODS)
+    world.edit_status(PODS, ended, {"conditions": [lost, released]})
+    assert tuple(woken(DEPLOYMENT, "pods", silent, *world.list(PODS))) == (KEY,)
+    world.settle(BOTH)
+    assert sizes(world) == {"v1": 0, "v2": 2}
+
+
+def test_recreate_waits_for_a_released_pod_of_which_more_than_one_may_run() -> None:
+    world = running(1, "v1", strategy={"type": "Recreate"})
+    (pod,) = world.list(PODS)
+    set_image(world, "v2")
+    world.settle(BOTH)
+    released = {"type": RELEASED, "status": "True", "reason": "NodeSilent"}
+    world.edit_status(PODS, pod.metadata.name, {"conditions": [released]})
+    world.settle(BOTH)
+    assert sizes(world) == {"v1": 0}
 
 
 def test_min_ready_seconds_hold_the_rollout_back_and_reach_the_new_set() -> None:

@@ -32,7 +32,7 @@ from fairlead.model.kind import Json
 from fairlead.model.kinds.accessgrant import APPROVED, GROUP, KIND, USER, ends_at
 from fairlead.model.kinds.workload import part
 from fairlead.store.contract import DELETED, CommittedChange, Entry, Reader
-from fairlead.store.damage import is_stand_in
+from fairlead.store.damage import is_stand_in, name_object
 
 _RESOURCE = KIND.resource
 _READ = ("get", "list", "watch")
@@ -146,11 +146,11 @@ class AccessGrants:
     def _take(self, entry: Entry) -> list[str]:
         key = entry.key
         if is_stand_in(entry.data):
-            return [f"{key} grants nothing: it is damaged in the store"]
+            return [f"{name_object(key)} grants nothing: it is damaged in the store"]
         try:
             held = held_of(key, entry.revision, codec.decode(entry.data))
         except (ValueError, TypeError, AttributeError, KeyError) as error:
-            return [f"{key} grants nothing: it cannot be understood: {error}"]
+            return [f"{name_object(key)} grants nothing: it cannot be understood: {error}"]
         if held is not None:
             self._by_name[key.name] = held
         return []

@@ -37,7 +37,7 @@ from fairlead.api.access.users import EVERYONE, User
 from fairlead.core.kept import BoundedDict
 from fairlead.model.key import Key
 from fairlead.store.contract import DELETED, CommittedChange, Entry, Reader
-from fairlead.store.damage import is_stand_in
+from fairlead.store.damage import is_stand_in, name_object
 
 _ROLES, _BINDINGS = frozenset({ROLES, CLUSTER_ROLES}), frozenset({ROLE_BINDINGS, CLUSTER_ROLE_BINDINGS})
 _ALL = _ROLES | _BINDINGS
@@ -239,14 +239,14 @@ class Grants:
     def _take(self, entry: Entry) -> list[str]:
         key = entry.key
         if is_stand_in(entry.data):
-            return [f"{key} grants nothing: it is damaged in the store"]
+            return [f"{name_object(key)} grants nothing: it is damaged in the store"]
         try:
             if key.resource in _ROLES:
                 self._roles[key] = decode_role(entry.data).rules or ()
             else:
                 self._bind(parse_binding(key, entry.data))
         except msgspec.MsgspecError as error:
-            return [f"{key} grants nothing: it cannot be understood: {error}"]
+            return [f"{name_object(key)} grants nothing: it cannot be understood: {error}"]
         return []
 
     def _bind(self, binding: SubjectBinding) -> None:
