@@ -5,16 +5,17 @@ change? Each of them is something whose loss might prevent that change, and is t
 run at a time. That a write was made becomes known in two ways, by its answer and by a watch, and only the loss of
 both hides it: so both go, whichever plane leads: that another makes the same write is no other way. If the plane
 found another way, the new run is asked in the same manner, and what that way rests on is taken away as well, up to
-`rounds_max` times; every third attempt goes on from a run that did. Messages of kinds that were not tried yet come
-first, then those near the outcome, outcomes by turns, and the worst that can happen to a message before the rest. On
-each run a few attempts are made, the most promising and some that none was made of yet, then the run of another seed
-is asked: the same loss does no harm at one moment, and much at another.
+`rounds_max` times; every third attempt goes on from a run that did. Writes of kinds that were not tried yet come first,
+and what happens to whole processes; then deliveries, which the next one makes up for; what is near the outcome before
+what is far, outcomes by turns, and the worst that can happen to a message before the rest. On each run a few attempts
+are made, the most promising and some that none was made of yet, then the run of another seed is asked: the same loss
+does no harm at one moment, and much at another.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import zip_longest
 
 from fairlead.sim.chance import ChoiceName
@@ -79,7 +80,7 @@ class LineageSearch:
         taken, rounds = {name for name, _ in forced}, self._rounds.get(forced, 0) + 1
         places = [point_at(each) for each in run.chance.places or ()]
         made: list[SearchAttempt] = []
-        for cuts in zip_longest(*_stretches(run, taken)):
+        for cuts in zip_longest(*cuts_by_stretch(run, taken)):
             chosen = [cut for cut in cuts if cut is not None]
             choices = of_every_plane((choice for _, choices in chosen for choice in choices), places)
             wanted = tuple(sorted({**dict(choices), **dict(forced)}.items()))
@@ -90,7 +91,7 @@ class LineageSearch:
         return made
 
 
-def _stretches(run: Run, taken: set[ChoiceName]) -> list[list[Cut]]:
+def cuts_by_stretch(run: Run, taken: Collection[ChoiceName] = ()) -> list[list[Cut]]:
     """By stretch what to take away, in the order of how soon."""
     lineage = Lineage(run)
     points = [each for each in lineage.supports() if each.name not in taken]
@@ -100,7 +101,8 @@ def _stretches(run: Run, taken: set[ChoiceName]) -> list[list[Cut]]:
     for point in points:
         stretch = point.position * _STRETCHES // end
         kind = (stretch, point.label, point.what)
-        later = 2 if point.tells else int(kind in kinds) + int(point.reports)
+        mild = not (point.writes or point.label == "incident")  # the next delivery makes up for it
+        later = 2 if point.tells else int(kind in kinds) + int(point.reports) + int(mild)
         kinds.add(kind)
         found[stretch] += [(later + worst, cut) for worst, cut in enumerate(_cuts(point, lineage))]
     return [[cut for _, cut in sorted(each, key=lambda ranked: ranked[0])] for each in found]

@@ -5,17 +5,19 @@ an answer that is not heard   the write is done, or is refused, and who made it 
 freeze a view, and use it     a watch of a process shows nothing new for a while, and the process acts in the meantime
 hide a transition             a watch is late and is then listed anew: a thing has come and gone, or has changed twice
 
-A run is parted into stretches, and an attempt puts the same pattern into each of them, while the planes see everything,
-one kind, or nothing late throughout: what a plane survives does not spare it the next. Every other attempt kills,
-mostly as a write leaves: in all stretches, or from a later one on, by turns, because after a death nothing is where the
-run without faults had it. Places that differ in controller, verb or kind come first, those of writes that only report
-how things are after them, then those that differ in number only. Which of a write's two ends is heard of first is
-turned round from attempt to attempt as well. Some dozens of attempts are planned on one run, with seeds of their own
-where the world is the same for all, then the run of another seed is planned on, with other views late first.
+A run is parted into stretches in which as much is done, and an attempt puts the same pattern into each of them, while
+the planes see everything, one kind, or nothing late throughout: what a plane survives does not spare it the next. Every
+other attempt kills, mostly as a write leaves: in all stretches, or from a later one on, by turns, because after a death
+nothing is where the run without faults had it. Places that differ in controller, verb or kind come first, those of
+writes that only report how things are after them, then those that differ in number only. Which of a write's two ends is
+heard of first is turned round from attempt to attempt as well. Some dozens of attempts are planned on one run, with
+seeds of their own where the world is the same for all, then the run of another seed is planned on, with other views
+late first.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import count, cycle, islice
@@ -105,16 +107,25 @@ def _late_views(points: Sequence[FaultPoint]) -> Iterator[Plan]:
         yield f"{what} late", tuple(choice for each in found for choice in single_faults(each)[0][1])
 
 
+def stretches(points: Sequence[FaultPoint]) -> list[list[FaultPoint]]:
+    """As much is done in one as in another. By time most of a small world would be in the first, since it comes to rest
+    long before faults end."""
+    acting = [each.position for each in points if not each.tells]
+    begins = [acting[len(acting) * number // _STRETCHES] for number in range(1, _STRETCHES)] if acting else []
+    found: list[list[FaultPoint]] = [[] for _ in range(_STRETCHES)]
+    for each in points:
+        found[bisect_right(begins, each.position)].append(each)
+    return found
+
+
 def _parted(points: Sequence[FaultPoint], patterns: Sequence[Pattern]) -> list[list[Iterator[Plan]]]:
     """By stretch, for each pattern what is to be tried, over and over; one that is named again goes on."""
-    end = 1 + max((each.position for each in points), default=0)
-    stretches: list[list[Iterator[Plan]]] = []
-    for number in range(_STRETCHES):
-        here = [each for each in points if each.position * _STRETCHES // end == number]
+    parted: list[list[Iterator[Plan]]] = []
+    for here in stretches(points):
         planned = {pattern: list(pattern(here, points)) for pattern in patterns}
         tried = {pattern: cycle(each) for pattern, each in planned.items() if each}
-        stretches.append([tried[pattern] for pattern in patterns if pattern in tried])
-    return stretches
+        parted.append([tried[pattern] for pattern in patterns if pattern in tried])
+    return parted
 
 
 def by_turns(points: list[FaultPoint]) -> Iterator[FaultPoint]:
@@ -222,4 +233,4 @@ def _together(told: str, forced: Forced, frozen: Sequence[FaultPoint]) -> Plan:
 
 
 _GENTLE: tuple[Pattern, ...] = (_unheard, _frozen, _hidden, _misled)
-_HARSH: tuple[Pattern, ...] = (_crashes, _unheard, _crashes, _incidents, _crashes, _hidden)
+_HARSH: tuple[Pattern, ...] = (_crashes, _incidents, _crashes, _unheard, _incidents, _hidden)

@@ -18,7 +18,7 @@ from fairlead.sim.world import Run
 
 Forced = tuple[tuple[ChoiceName, int], ...]
 _TELLING, _RENEWING = (
-    ("events", "leases", "leadership update", "leadership get"),
+    ("events", "leases", "leadership "),
     ("update leases", "patch leases", " events"),
 )
 _PLANE = "plane-"
@@ -65,7 +65,8 @@ class FaultPoint:
 
     @property
     def tells(self) -> bool:
-        """About what only tells, or what never rests: tried last."""
+        """About what only tells, or what never rests: tried last. Of who is to lead as well: until somebody does,
+        nothing is done that a fault could break."""
         return self.what.startswith(_TELLING) or self.what.endswith(_RENEWING)
 
     @property
