@@ -165,8 +165,8 @@ class Server:
         self._planes = Planes(
             loop,
             lambda failed: PlaneDriver(
-                loop, self._plane(), host, self.store, self._hub, self._clock, failed, tracer, chaos.striking,
-                self.settings.tape,
+                loop, self._plane(), host, self.store, hub=self._hub, clock=self._clock, failed=failed,
+                tracer=tracer, chaos=chaos.striking, tape=self.settings.tape,
             ),
         )  # fmt: skip
         self._answering = Answering(loop)
