@@ -1,7 +1,7 @@
 """The closed list of verbs that a step may call: what each changes, what it changes back, and what it found before.
 
-Each is a patch of one object, or an eviction, bound to the object's uid and revision and to the run (`acting.py` of the
-API). Called by `steps.py` and `undoing.py`. Pure.
+Each is a patch of one object, or an eviction, bound to the object's uid and revision and to the run
+(`api/runbooks/acting.py` of the API). Called by `steps.py` and `undoing.py`. Pure.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@
     DATA/nodes/NAME/fairlead.log   what the agent says
     DATA/nodes/NAME/pods/          its pods
 
-Owned by `process.py`. An agent that dies is started again after a back-off; its pods go on meanwhile. One that outlived
+Owned by `serving.py`. An agent that dies is started again after a back-off; its pods go on meanwhile. One that outlived
 the server before is found by its lock, asked to leave its pods to their supervisors, and replaced by one that knows
 this server: never are there two. Stopping ends agents and pods.
 """

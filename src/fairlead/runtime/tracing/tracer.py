@@ -5,8 +5,8 @@
                                                 └── each write of the turn is a child, and is remembered in its turn
 
 A turn is a trace of its own, as it answers many changes at once and comes later than all of them; what led to it is a
-link. The ids of its trace and span follow from the decision's id. `plane_driver.py`, `remote/plane.py` and the handler
-of requests call this, if there is one: without it they compare with None.
+link. The ids of its trace and span follow from the decision's id. `server/plane_driver.py`, `remote/plane.py` and the
+handler of requests call this, if there is one: without it they compare with None.
 """
 
 from __future__ import annotations
