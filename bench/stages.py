@@ -35,7 +35,7 @@ _STAGES: dict[tuple[str, str], str] = {
     ("wire/handler.py", ""): "create",
     ("wire/http.py", ""): "create",
     ("wire/receiving.py", ""): "create",
-    ("runtime/server/expirer.py", ""): "store",
+    ("runtime/server/event_expirer.py", ""): "store",
     ("runtime/server/store_driver.py", ""): "store",
     ("runtime/driving.py", ""): "plane",
     ("runtime/server/plane_driver.py", ""): "plane",

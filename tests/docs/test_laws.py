@@ -1,12 +1,15 @@
-"""Comments that cite a law or a page lead somewhere, and words of the glossary are words of the code."""
+"""Comments that cite a law or a page lead somewhere, words of the glossary are words of the
+code, and the page about the loop names all effects there are."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
+from fairlead.decision.effects import Effect
 from tests.docs.pages import ROOT, name_of
 
 SOURCES = sorted((ROOT / "src/fairlead").rglob("*.py"))
@@ -47,3 +50,10 @@ def _files(place: str) -> list[Path]:
         if path.exists():
             return sorted(path.rglob("*.py")) if path.is_dir() else [path]
     raise AssertionError(f"{place} does not exist")
+
+
+def test_the_page_about_the_loop_names_every_effect() -> None:
+    (named,) = re.findall(
+        r"^There are \w+: (.*?)\.", (ROOT / "docs/concepts/the-loop.md").read_text(), re.M | re.S
+    )
+    assert set(re.findall(r"`(\w+)`", named)) == {each.__name__ for each in get_args(Effect)}

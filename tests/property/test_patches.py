@@ -14,7 +14,7 @@ from fairlead.core.errors import BadRequest, Invalid
 from fairlead.model.diff import changed_fields
 from fairlead.model.fields import Field, FieldTables, ListOf, MapOf, ObjectType, Ref, Scalar
 from fairlead.model.patch.jsonpatch import json_patch
-from fairlead.model.patch.merge import merge_patch
+from fairlead.model.patch.merge import merge_patch, patch_between
 from fairlead.model.patch.strategic import strategic
 
 Tree = dict[str, Any]
@@ -56,15 +56,10 @@ def test_a_merge_patch_leaves_no_null_of_its_own(tree: Tree, patch: Tree) -> Non
 
 
 @given(OBJECTS, OBJECTS)
-def test_some_merge_patch_leads_from_any_object_to_any_other(old: Tree, new: Tree) -> None:
-    def patch_to(one: Tree, other: Tree) -> Tree:
-        patch: Tree = {key: None for key in one if key not in other}
-        for key, value in other.items():
-            both = isinstance(value, dict) and isinstance(one.get(key), dict)
-            patch[key] = patch_to(one[key], value) if both else value
-        return patch
-
-    assert merge_patch(old, patch_to(old, new)) == new
+def test_a_merge_patch_leads_from_any_object_to_any_other(old: Tree, new: Tree) -> None:
+    assert merge_patch(old, patch_between(old, new)) == new
+    kept = merge_patch(old, patch_between(old, new, removes=False))
+    assert patch_between(kept, new, removes=False) == {}
 
 
 @given(TREES, TREES)

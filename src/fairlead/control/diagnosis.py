@@ -6,7 +6,7 @@ metrics. Names of controllers and resources are told, never those of objects: wh
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from fairlead.cache.lag import MirrorLag
@@ -107,9 +107,3 @@ def _several(found: Iterable[str]) -> str:
     told = list(found)
     more = f", and {len(told) - _NAMED_MAX} more" if len(told) > _NAMED_MAX else ""
     return ", ".join(told[:_NAMED_MAX]) + more
-
-
-def problems(checks: Iterable[Check]) -> Iterator[str]:
-    for check in checks:
-        if check.problem:
-            yield f"{check.name}: {check.problem}"

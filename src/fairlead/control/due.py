@@ -1,6 +1,6 @@
 """When a plane that leads has something to do without being told: the times of its workers, Events and retries.
 
-Part of `plane.py`, which asks to be woken then; `rests_until` looks ahead for the simulator's `rest.py`.
+Part of `plane.py`, which asks to be woken then; `rests_until` looks ahead for the simulator's `sim/rest.py`.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 (`decision/footprint.py`).
 
 `OBSERVED` was seen in worlds of the simulator and is written by `python -m tests.sim.footprints_table`; what a
-world shows that is not in it fails a test. `DECLARED` is by hand: what no world has. Read by `explain/coupling.py`
+world shows that is not in it fails a test. `DECLARED` is by hand: what no world has. Read by `explain/coupling/`
 and the generator of the documentation.
 """
 

@@ -135,7 +135,6 @@ class Narrow:
         self._address = address
         self._held: dict[int, _Held] = {}  # by the look that is under way
         self._settled: list[tuple[int, Outcome]] = []
-        self.held_back = self.outdated = 0  # plain counts
 
     def outgoing(self, call: Call, now: float) -> tuple[Instruction, ...]:
         """What to send in place of this call; nothing if it is answered here (`take`)."""
@@ -179,7 +178,6 @@ class Narrow:
             empties = structs.replace(look.request, verb="deletecollection", query={})
             return self._go_on(_Held(held.write, [_Look(empties, {})]), now)
         if found != look.shows:
-            self.outdated += 1
             where = f"{look.request.plural} {look.request.namespace}/{look.request.name}".rstrip("/")
             self._settle(held, Conflict("Conflict", f"{where} changed since this was decided"))
             return ()
@@ -192,7 +190,6 @@ class Narrow:
 
     def _go_on(self, held: _Held, now: float) -> tuple[Instruction, ...]:
         if not self._may_act(now):
-            self.held_back += 1
             self._settle(held, Conflict("Conflict", "this plane's time as leader is ending"))
             return ()
         if not held.looks:

@@ -165,7 +165,7 @@ class WriteLoops:
             if loop is None:
                 names, since = " and ".join(each.writers), each.proof[0].seconds
                 loop = self._loops[mark] = WriteLoop(
-                    names, each.key, "", each.fields, since, now, 0, each.kind
+                    names, each.key, "", each.fields, since=since, last=now, writes=0, kind=each.kind
                 )
                 loop.writers = each.writers
                 self._count(each.kind)

@@ -140,6 +140,25 @@ def create_object(
     )  # fmt: skip
 
 
+def change_object(
+    label: str, resource: Resource[Any], meta: Meta, patch: Json, premises: Premises = ()
+) -> Change:
+    """A merge patch of an object as it was looked at."""
+    return Change(
+        identity=label, resource=resource.name, api_version=resource.api_version, plural=plural_of(resource),
+        namespace=meta.namespace, name=meta.name, uid=meta.uid, revision=meta.revision, patch=patch,
+        premises=premises,
+    )  # fmt: skip
+
+
+def change_status(label: str, resource: Resource[Any], meta: Meta, status: Json) -> ChangeStatus:
+    """A merge patch of the status of an object as it was looked at."""
+    return ChangeStatus(
+        identity=label, resource=resource.name, api_version=resource.api_version, plural=plural_of(resource),
+        namespace=meta.namespace, name=meta.name, uid=meta.uid, revision=meta.revision, patch={"status": status},
+    )  # fmt: skip
+
+
 def delete_object(
     label: str,
     resource: Resource[Any],

@@ -18,11 +18,13 @@ from fairlead.decision.effects import (
     Create,
     Delete,
     Json,
+    change_object,
+    change_status,
     create_object,
     delete_object,
     identity,
-    plural_of,
 )
+from fairlead.model.patch.merge import patch_between
 from fairlead.model.premise import Premises
 from fairlead.model.views import Meta, Resource, View
 
@@ -93,17 +95,13 @@ def ensure_fields(
     premises: Premises = (),
 ) -> Change | None:
     """The fields in `wanted` (a tree, null removes) where they differ from the same in `current`."""
-    patch = difference(current, wanted)
+    patch = patch_between(current, wanted, removes=False)
     if not patch:
         return None
     meta = obj.metadata
     # Which version of which object is changed is the occasion: after any change of it the question is a new one.
     label = identity(controller, owner.uid, intent, f"{meta.uid}@{meta.resource_version}")
-    return Change(
-        identity=label, resource=resource.name, api_version=resource.api_version, plural=plural_of(resource),
-        namespace=meta.namespace, name=meta.name, uid=meta.uid, revision=meta.revision, patch=patch,
-        premises=premises,
-    )  # fmt: skip
+    return change_object(label, resource, meta, patch, premises)
 
 
 def ensure_field(
@@ -141,25 +139,7 @@ def ensure_status(
                 patch[wire] = None if value == getattr(default, name) else _plain(value)
     meta = obj.metadata
     label = identity(controller, meta.uid, "status", meta.resource_version)
-    return ChangeStatus(
-        identity=label, resource=resource.name, api_version=resource.api_version, plural=plural_of(resource),
-        namespace=meta.namespace, name=meta.name, uid=meta.uid, revision=meta.revision,
-        patch={"status": patch},
-    )  # fmt: skip
-
-
-def difference(current: Json, wanted: Json) -> Json:
-    """The merge patch that brings the fields of `wanted` into `current`; {} if they are there already."""
-    patch: Json = {}
-    for key, value in wanted.items():
-        present = current.get(key)
-        if isinstance(value, dict) and isinstance(present, dict):
-            inner = difference(present, value)
-            if inner:
-                patch[key] = inner
-        elif value != present:
-            patch[key] = value
-    return patch
+    return change_status(label, resource, meta, patch)
 
 
 def _nested(path: tuple[str, ...], value: Any) -> Json:

@@ -4,7 +4,7 @@ A field is two levels of a path (`spec.replicas`, `status.phase`), with the key 
 writers of their own: `metadata.annotations[fairlead.dev/operation]`, `status.conditions[Ready]`. `create` and
 `delete` stand for an object's coming and going, `*` for any field, `heard` for when it was heard of last.
 
-The table itself is `control/footprints.py`; `explain/coupling.py` joins it with what was observed on a plane, whose
+The table itself is `control/footprints.py`; `explain/coupling/` joins it with what was observed on a plane, whose
 audit lines name fields by longer paths (`field_of`). `tests/sim/footprints.py` observes it anew, and a test compares.
 """
 

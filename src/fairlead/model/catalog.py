@@ -87,11 +87,6 @@ class Catalog:
     def __len__(self) -> int:
         return len(self._kinds)
 
-    @property
-    def groups(self) -> tuple[str, ...]:
-        """Group names in order, the core group ("") first."""
-        return tuple(dict.fromkeys(group for group, _ in self.versions))
-
     def find(self, group: str, version: str, plural: str) -> Kind | None:
         """The kind behind a URL, or None when there is none."""
         return self._by_path.get((group, version, plural))

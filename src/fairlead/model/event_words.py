@@ -71,11 +71,3 @@ EVENT_WORDS = (
     EventWord("SuccessfulRescale", (), "an autoscaler changed a size"),
     EventWord("TaintManagerEviction", (), "a taint drives a pod out, or no longer does"),
 )
-
-
-def says_the_same(event: str, word: str) -> bool:
-    """Whether a condition's or a record's word tells what this Event tells."""
-    found = next((each for each in EVENT_WORDS if each.event == event), None)
-    if found is None or event == word:
-        return event == word
-    return any(word.startswith(each[:-1]) if each.endswith("*") else word == each for each in found.same)

@@ -19,7 +19,6 @@ STARTING, READY, SERVING = "starting", "ready", "serving"
 # People, by what they may do. A scheduling plugin's `concerns` are of these, too.
 USER, QUOTA_ADMIN, NODE_ADMIN, CLUSTER_ADMIN = "user", "quota-admin", "node-admin", "cluster-admin"
 AUTOSCALER, SCHEDULER = "autoscaler", "scheduler"
-CONCERNED = frozenset({USER, QUOTA_ADMIN, NODE_ADMIN, CLUSTER_ADMIN, AUTOSCALER, SCHEDULER})
 # Parts of the plane, and who is meant by the object itself.
 CONTROLLER, NODE_HEALTH, ENDPOINTS = "its controller", "node health", "endpoints of its Service"
 AGENT, CONTAINER = "agent of {node}", "the container"

@@ -203,15 +203,7 @@ class WorkQueue(Generic[K]):
         self._heat.reports.clear()
         return reports
 
-    def release(self, key: K, now: float) -> None:
-        """A person says that this key may run freely again. Nothing happens if it is not held."""
-        self._heat.release(key, now)
-
     # Seeing
-
-    def failures(self, key: K) -> int:
-        """In a row, so far."""
-        return self._failures.of(key)
 
     def snapshot(self, now: float, top: int = 10) -> QueueSnapshot[K]:
         """Everything a person or a metric wants to know; at most `top` keys of each sort are named."""

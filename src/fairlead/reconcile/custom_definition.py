@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 
 from fairlead.decision.contract import NOTHING, Decision, Reading, Waiting
 from fairlead.decision.decider import Decider, Wake, WatchEvent, key_of
-from fairlead.decision.effects import Change, ChangeStatus, identity
+from fairlead.decision.effects import ChangeStatus, change_object, change_status, identity
 from fairlead.decision.ensure import ensure_gone
 from fairlead.decision.predicates import ANY, GONE, LEAVING, OWNED, PRESENT
 from fairlead.decision.wakes import itself
@@ -150,12 +150,8 @@ class _Keeper:
             return Decision(Waiting("DependentsRemain", message))
         meta = found.metadata
         others = [each for each in meta.finalizers if each != FINALIZER]
-        change = Change(
-            identity=identity(NAME, meta.uid, "finalizer", f"{meta.uid}@{meta.resource_version}"),
-            resource=DEFINITIONS, api_version=KIND.api_version, plural=KIND.plural, namespace="",
-            name=meta.name, uid=meta.uid, revision=meta.revision,
-            patch={"metadata": {"finalizers": others or None}},
-        )  # fmt: skip
+        label = identity(NAME, meta.uid, "finalizer", f"{meta.uid}@{meta.resource_version}")
+        change = change_object(label, _DEFINITIONS, meta, {"metadata": {"finalizers": others or None}})
         return Decision(effects=(change,))
 
     def _waiting(self, found: Stored, left: Sequence[View], now: float) -> Decision:
@@ -210,8 +206,5 @@ def _status_change(found: Stored, wanted: Json) -> ChangeStatus | None:
     if not patch:
         return None
     meta = found.metadata
-    return ChangeStatus(
-        identity=identity(NAME, meta.uid, "status", f"{meta.uid}@{meta.resource_version}"),
-        resource=DEFINITIONS, api_version=KIND.api_version, plural=KIND.plural, namespace="", name=meta.name,
-        uid=meta.uid, revision=meta.revision, patch={"status": patch},
-    )  # fmt: skip
+    label = identity(NAME, meta.uid, "status", f"{meta.uid}@{meta.resource_version}")
+    return change_status(label, _DEFINITIONS, meta, patch)

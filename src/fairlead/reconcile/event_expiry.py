@@ -3,10 +3,10 @@
 Events tell the story of an object. While it lives they stay, the newest few of each object; of an object that is gone
 they stay for as long as people ask what became of it. Kubernetes drops all after an hour.
 
-Fed with every change by `runtime/server/expirer.py`, which asks `due` now and then and sends what it gives. Events are
-kept in the order of their last write, those of gone objects in the order in which these went, so that a change costs a
-few steps and nothing is searched. A deletion is bound to the revision that was known: an Event that was written again
-in the meantime stays. Pure.
+Fed with every change by `runtime/server/event_expirer.py`, which asks `due` now and then and sends what it gives.
+Events are kept in the order of their last write, those of gone objects in the order in which these went, so that a
+change costs a few steps and nothing is searched. A deletion is bound to the revision that was known: an Event that was
+written again in the meantime stays. Pure.
 """
 
 from __future__ import annotations

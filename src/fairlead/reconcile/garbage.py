@@ -240,6 +240,15 @@ def _changed(
     resource: Resource[View], found: View, meta: Meta, field: str, left: Sequence[object], premises: Premises
 ) -> Change:
     wanted = {"metadata": {field: left or None}}
-    change = ensure_fields(NAME, meta, resource, found, field, {}, wanted, premises)  # type: ignore[arg-type]
+    change = ensure_fields(
+        NAME,
+        meta,
+        resource,
+        found,  # type: ignore[arg-type]
+        intent=field,
+        current={},
+        wanted=wanted,
+        premises=premises,
+    )
     assert change is not None
     return change

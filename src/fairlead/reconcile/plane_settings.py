@@ -21,6 +21,7 @@ from fairlead.decision.ensure import ensure_status
 from fairlead.decision.predicates import PRESENT
 from fairlead.decision.wakes import always, changed, itself
 from fairlead.model.key import Key
+from fairlead.model.patch.merge import patch_between
 from fairlead.model.policy import plane_knobs
 from fairlead.model.policy.in_use import MISSING, InUse, policy_in_use, to_keep
 from fairlead.model.views import (
@@ -63,7 +64,7 @@ def _decide(view: Reading, key: Key, now: float) -> Decision:
     wanted = PlaneSettingsStatus(found.metadata.generation, tuple(conditions), to_keep(in_use.policy))
     status = ensure_status(_NAME, PLANE_SETTINGS, found, wanted)
     if status is not None and wanted.scheduling_policy and "schedulingPolicy" in status.patch["status"]:
-        whole = _replacing(found.status.scheduling_policy, wanted.scheduling_policy)
+        whole = patch_between(found.status.scheduling_policy, wanted.scheduling_policy)
         patch = {"status": {**status.patch["status"], "schedulingPolicy": whole}}
         status = structs.replace(status, patch=patch)
     verdict = Stuck("Invalid", problems.summary()) if problems else SETTLED
@@ -92,17 +93,6 @@ def _policy(found: PlaneSettings, in_use: InUse, now: float) -> Condition:
 def _version_of(policy: SchedulingPolicy | None) -> object:
     """Statuses are written when policies come into use: that is no news."""
     return (policy.metadata.uid, policy.metadata.generation) if policy is not None else None
-
-
-def _replacing(current: Json, wanted: Json) -> Json:
-    """The merge patch after which `wanted` is all there is, at any depth."""
-    patch: Json = dict.fromkeys(key for key in current if key not in wanted)
-    for key, value in wanted.items():
-        present = current.get(key)
-        if isinstance(value, dict) and isinstance(present, dict):
-            value = _replacing(present, value)
-        patch[key] = value
-    return patch
 
 
 def _condition(

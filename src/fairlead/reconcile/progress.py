@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from fairlead.core.times import parse_time, timestamp
 from fairlead.decision.contract import NOTHING, Decision, Reading, Settled, Waiting
 from fairlead.decision.decider import Decider, Wake, WatchEvent
-from fairlead.decision.effects import ChangeStatus, identity, plural_of
+from fairlead.decision.effects import ChangeStatus, change_status, identity
 from fairlead.decision.predicates import NEW, OWNED
 from fairlead.decision.wakes import itself
 from fairlead.ledger.progress import MESSAGE_MAX, explain_shortage, given_up, progress
@@ -114,11 +114,8 @@ def _instead(known: Json, told: Json) -> Json:
 
 def _write(resource: Resource[Any], workload: Workload, told: Json) -> ChangeStatus:
     meta = workload.metadata
-    return ChangeStatus(
-        identity=identity(_NAME, meta.uid, "progress", meta.resource_version), resource=resource.name,
-        api_version=resource.api_version, plural=plural_of(resource), namespace=meta.namespace,
-        name=meta.name, uid=meta.uid, revision=meta.revision, patch={"status": {"progress": told}},
-    )  # fmt: skip
+    label = identity(_NAME, meta.uid, "progress", meta.resource_version)
+    return change_status(label, resource, meta, {"progress": told})
 
 
 def _find(view: Reading, key: Key) -> tuple[Resource[Any], Workload] | None:

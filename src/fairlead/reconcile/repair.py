@@ -136,7 +136,9 @@ def _act_approved(each: Found, by: SchedulerOverride) -> tuple[Effect, EventNote
         told = f"its finalizers are removed, as {by.spec.requested_by} approved ({who})"
         before = {"metadata": {"finalizers": list(meta.finalizers)}}
         after = {"metadata": {"finalizers": None}}
-        effect = ensure_fields(NAME, meta, PODS, found, "approved", before, after, premises)
+        effect = ensure_fields(
+            NAME, meta, PODS, found, intent="approved", current=before, wanted=after, premises=premises
+        )
     if effect is None:
         label = identity(NAME, meta.uid, "approved", by.metadata.uid)
         effect = delete_object(label, PODS, meta, grace_seconds=0, premises=premises)

@@ -29,6 +29,7 @@ from fairlead.ledger import override as ledger
 from fairlead.model.key import Key
 from fairlead.model.kinds.scheduleroverride import split
 from fairlead.model.marks import TEMPLATE_HASH
+from fairlead.model.patch.merge import patch_between
 from fairlead.model.reasons import LATE, USER
 from fairlead.model.views import DEPLOYMENTS, OVERRIDES, REPLICASETS, Condition, Deployment, ReplicaSet
 from fairlead.reconcile.deployment.history import revision_of, split_sets
@@ -134,7 +135,7 @@ def _rolled_back(
     template = _plain(before.spec.template)
     patch = {
         "metadata": {"annotations": {ROLLED_BACK: before.metadata.name}},
-        "spec": {"template": _replacing(found.spec.template, template)},
+        "spec": {"template": patch_between(found.spec.template, template)},
     }
     current: Json = {"metadata": {"annotations": annotations}, "spec": {}}
     change = ensure_fields(NAME, found.metadata, DEPLOYMENTS, found, "roll-back", current, patch)
@@ -176,14 +177,3 @@ def _plain(template: Json) -> Json:
     metadata = template.get("metadata") or {}
     labels = {key: value for key, value in (metadata.get("labels") or {}).items() if key != TEMPLATE_HASH}
     return {**template, "metadata": {**metadata, "labels": labels}}
-
-
-def _replacing(current: Json, wanted: Json) -> Json:
-    """The merge patch after which `wanted` is all there is, at any depth."""
-    patch: Json = dict.fromkeys(key for key in current if key not in wanted)
-    for key, value in wanted.items():
-        present = current.get(key)
-        patch[key] = (
-            _replacing(present, value) if isinstance(value, dict) and isinstance(present, dict) else value
-        )
-    return patch

@@ -13,10 +13,9 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-import msgspec
-
 from fairlead.control.instructions import DECISIONS, PlaneDeed, PlaneInstruction, Record
 from fairlead.control.plane import Plane
+from fairlead.runtime.record_line import RecordLine, decode_line
 from fairlead.runtime.tracing.tracer import Tracer
 from fairlead.wire.rated_log import RatedLog
 
@@ -26,32 +25,6 @@ log = logging.getLogger("fairlead.acts")
 _WORTH_A_LINE = (b'"effects":', b'"batch":', b'"of":', b'"verdict":"Stuck"', b'"term":')
 _LOOKED_AT_BYTES = 2048  # they stand before what was read
 _PLACED = "Placed"
-
-
-class _Line(msgspec.Struct, gc=False):
-    """The parts of a record that a line of the log repeats."""
-
-    controller: str = ""
-    object: str = ""
-    id: str = ""
-    uid: str = ""
-    generation: int = 0
-    verdict: str = ""
-    reason: str = ""
-    effects: tuple[str, ...] = ()
-    about: tuple[str, ...] = ()
-    cause: str = ""
-    attempts: tuple[int, ...] = ()
-    node: str = ""
-    nominated: str = ""
-    of: str = ""
-    outcome: str = ""
-    term: str = ""
-    identity: str = ""
-    version: str = ""
-
-
-_decode = msgspec.json.Decoder(_Line).decode
 
 
 class ActLog:
@@ -69,7 +42,7 @@ class ActLog:
             if not self._decisions.has_room(len(told) - place):
                 return
             if any(body.find(mark, 0, _LOOKED_AT_BYTES) >= 0 for mark in _WORTH_A_LINE):
-                line = _decode(body)
+                line = decode_line(body)
                 message = _told(line)
                 if message:
                     self._decisions.write(message, _fields(line))
@@ -134,7 +107,7 @@ class ActLog:
             self._decisions.write(f"{self._of}: {message}", {"plane": self._of, **fields})
 
 
-def _told(line: _Line) -> str:
+def _told(line: RecordLine) -> str:
     """A sentence; "" for a record that says nothing on its own."""
     if line.term:
         return f"term {line.term} of {line.identity or 'the plane'} begins"
@@ -157,7 +130,7 @@ def _counted(effects: tuple[str, ...]) -> list[str]:
     return [f"{number} {verb}" for verb, number in counts.items()]
 
 
-def _fields(line: _Line) -> dict[str, Any]:
+def _fields(line: RecordLine) -> dict[str, Any]:
     return {
         "decision": line.id or line.of,
         "controller": line.controller,

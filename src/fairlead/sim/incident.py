@@ -23,6 +23,7 @@ from fairlead.core.times import parse_time, timestamp
 from fairlead.model.catalog import CATALOG
 from fairlead.model.key import Key
 from fairlead.model.kind import Kind
+from fairlead.model.patch.merge import patch_between
 from fairlead.model.views import NODES
 from fairlead.port.request import Request
 from fairlead.replay.artifact import Artifact, RecordedChange
@@ -182,10 +183,10 @@ def _step(
     if before is None:
         return create(at, kind.api_version, kind.plural, _wanted(now), key.namespace)
     was = codec.decode(before)
-    changed = _merge_patch(_wanted(was), _wanted(now))
+    changed = patch_between(_wanted(was), _wanted(now))
     if changed:
         return patch(at, kind.api_version, kind.plural, key.name, changed, key.namespace)
-    status = _merge_patch(was.get("status") or {}, now.get("status") or {})
+    status = patch_between(was.get("status") or {}, now.get("status") or {})
     if not status:
         return None
     return patch(at, kind.api_version, kind.plural, key.name, {"status": status}, key.namespace, "status")
@@ -199,17 +200,3 @@ def _wanted(found: Json) -> Json:
     return {name: value for name, value in found.items() if name not in ("status", "metadata")} | {
         "metadata": metadata
     }
-
-
-def _merge_patch(one: Json, other: Json) -> Json:
-    """What makes the other out of the one."""
-    changed: Json = {}
-    for name in (*one, *(each for each in other if each not in one)):
-        was, is_ = one.get(name), other.get(name)
-        if was == is_:
-            continue
-        if isinstance(was, dict) and isinstance(is_, dict):
-            changed[name] = _merge_patch(was, is_)
-        else:
-            changed[name] = is_
-    return changed

@@ -36,7 +36,7 @@ _Chances = tuple[Stream, FaultStream, Stream, FaultStream, FaultStream, FaultStr
 
 
 @dataclass(slots=True, eq=False)
-class _Follow:
+class FollowedWatch:
     attempt: int
     tell: Tell
     clock: Clock
@@ -59,7 +59,7 @@ class Link(CallLink):
         self.paused_until = 0  # the process at this end takes nothing from its watches until then
         self.stalled: dict[str, int] = {}  # a resource whose lists and watches alone bring nothing until then
         self._progress_delay = chance.stream("progress.delay", name)
-        self._follows: dict[Subscription, _Follow] = {}
+        self._follows: dict[Subscription, FollowedWatch] = {}
         self._asked: set[str] = set()  # whose progress will be told next
         # By resource, since they are asked for again and again.
         self._of_lists: dict[str, tuple[Stream, FaultStream, FaultStream, FaultStream]] = {}
@@ -148,7 +148,7 @@ class Link(CallLink):
             tell(mirrored.Broke(str(error), clock(), attempt))
             return
         server.watched(since)
-        self._follows[subscription] = _Follow(attempt, tell, clock, *self._watch_chances(resource)[1])
+        self._follows[subscription] = FollowedWatch(attempt, tell, clock, *self._watch_chances(resource)[1])
         if subscription.ready:
             self.wake(subscription)
 
@@ -159,11 +159,15 @@ class Link(CallLink):
             return False
         if not follow.is_due:
             follow.is_due = True
-            delay = 1 + follow.delays.choose(_WATCH_DELAYS)
-            if follow.lags.happens(self.faults.watch_lag):
-                delay += 500 + follow.lag.choose(12_000)
-            self._timeline.after(delay, self._deliver, subscription)
+            self._timeline.after(self._delay(follow), self._deliver, subscription)
         return True
+
+    def _delay(self, follow: FollowedWatch) -> int:
+        """Milliseconds until what there is to deliver arrives."""
+        delay = 1 + follow.delays.choose(_WATCH_DELAYS)
+        if follow.lags.happens(self.faults.watch_lag):
+            delay += 500 + follow.lag.choose(12_000)
+        return delay
 
     def _deliver(self, subscription: Subscription) -> None:
         follow = self._follows.get(subscription)
@@ -214,7 +218,7 @@ class Link(CallLink):
     def _known_elsewhere(self, resource: str) -> int:
         return self._server.revision_at(self._server.older.knows_until(), resource)
 
-    def _learnt(self, subscription: Subscription, follow: _Follow, changes: _Changes) -> _Changes:
+    def _learnt(self, subscription: Subscription, follow: FollowedWatch, changes: _Changes) -> _Changes:
         """What the server at the other end knows of these; the rest comes when it does."""
         changes = [*follow.unknown, *changes]
         known = changes[-1].entry.revision if changes else 0
@@ -299,7 +303,7 @@ class Link(CallLink):
             self._server.hub.unsubscribe(subscription)
         self._follows = {}
 
-    def _end(self, subscription: Subscription, follow: _Follow, event: mirrored.Event) -> None:
+    def _end(self, subscription: Subscription, follow: FollowedWatch, event: mirrored.Event) -> None:
         del self._follows[subscription]
         self._server.hub.unsubscribe(subscription)
         follow.tell(event)

@@ -149,7 +149,10 @@ class Runner:
         stop_seconds: float | None = None,
     ) -> Run:
         """One run, drawn or replayed, with everything that came of it; with other faults than the world's, if given,
-        and no further than `stop_seconds`."""
+        and no further than `stop_seconds`. Where each seed has a world of its own, it is that of the chance's seed."""
+        runner = self.at(chance.seed)
+        if runner is not self:
+            return runner.play(chance, trail, faults, stop_seconds)
         parts = default_parts(*self.scenario.controllers, deciders=self.scenario.deciders)
         if callable(self._plant):
             parts = self._plant(parts)

@@ -131,7 +131,9 @@ class World:
         self.observed.add(OverrideMoments(self._moments))
         api = parts["api"] if scenario.capabilities.complete else narrow(parts["api"], scenario.capabilities)
         store = parts["store"]
-        self.server = SimulatedServer(self.timeline, chance, self.digest, self, backup, api, memory, store)
+        self.server = SimulatedServer(
+            self.timeline, chance, self.digest, self, backup=backup, api=api, memory=memory, store=store
+        )
         left = len(scenario.steps) + len(scenario.disk_mishaps)
         self.people = People(self.timeline, chance, self.server, self.digest, self.observed, left)
         self.observed.committed(backup.changes, {}, 0.0)

@@ -78,7 +78,7 @@ def read_all(connection: apsw.Connection, version: int) -> RowsRead:
     found = _fast(connection, digests, since, newest)
     mended = False
     if found is None or (digests and seal is not None and not found.total.same(seal.objects)):
-        careful = _careful(connection, digests, since, found)
+        careful = _careful(connection, digests, since)
         mended = found is None or _pointers(careful) != _pointers(found) or seal is not None
         found = careful
         reports.append("pointers to objects were damaged or missing: they were taken from the log")
@@ -198,7 +198,7 @@ def _with_heads(found: _Objects, connection: apsw.Connection) -> _Objects:
     return found
 
 
-def _careful(connection: apsw.Connection, digests: bool, since: int, fast: _Objects | None) -> _Objects:
+def _careful(connection: apsw.Connection, digests: bool, since: int) -> _Objects:
     """Each row by itself, and each key from wherever it is still named."""
     pointers, undigested = _sound_pointers(connection, digests, since)
     newest = _newest_in_log(connection)

@@ -54,17 +54,12 @@ class InProcess:
         self._memory = MemoryJournal()
         self._identity: Identity | None = None
         self._closing = contextlib.ExitStack()
-        self._secrets: Mapping[str, str] = {}
+        self.secrets: Mapping[str, str] = {}  # tokens, by user
         self.door = Door()
 
     @property
     def port(self) -> int:
         return self._settings.port
-
-    @property
-    def secrets(self) -> Mapping[str, str]:
-        """Tokens, by user."""
-        return self._secrets
 
     def start(self) -> None:
         """Returns when clients can come; raises what kept it from starting."""
@@ -113,12 +108,12 @@ class InProcess:
             if self._identity is None:
                 light = material.make(settings.data_dir, self._roles)
                 light.lead_to(settings.listen, settings.port, time.time())
-                self._identity, self._secrets = light, light.secrets
+                self._identity, self.secrets = light, light.secrets
             return self._memory, self._identity
         directory = undoing.enter_context(open_data_directory(settings.data_dir))
         known = identity.ensure(settings.data_dir, settings.listen, settings.port, time.time())
-        if not self._secrets:
-            self._secrets = material.admit(known, self._roles)
+        if not self.secrets:
+            self.secrets = material.admit(known, self._roles)
         journal = directory.journal()
         undoing.callback(journal.close)
         return journal, known

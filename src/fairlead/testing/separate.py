@@ -28,15 +28,11 @@ class SeparateProcess:
     def __init__(self, settings: ServeSettings, roles: Mapping[str, str]) -> None:
         self._settings = settings
         self._roles = roles
-        self._secrets: Mapping[str, str] = {}
+        self.secrets: Mapping[str, str] = {}  # tokens, by user
 
     @property
     def port(self) -> int:
         return self._settings.port
-
-    @property
-    def secrets(self) -> Mapping[str, str]:
-        return self._secrets
 
     def start(self) -> None:
         settings = self._settings
@@ -53,8 +49,8 @@ class SeparateProcess:
         known = identity.of(settings.data_dir)
         port = int(kubeconfig.load(known.kubeconfig).server.rpartition(":")[2])
         self._settings = replace(settings, port=port)
-        if not self._secrets:
-            self._secrets = material.admit(known, self._roles)
+        if not self.secrets:
+            self.secrets = material.admit(known, self._roles)
 
     def stop(self) -> None:
         self._process.send_signal(signal.SIGTERM)

@@ -11,7 +11,7 @@ from fairlead.control.leadership import FENCING, Leadership, LeadershipInstructi
 from fairlead.control.roster import workload_deciders
 from fairlead.port.capabilities import KUBERNETES
 from fairlead.port.driving import Started, Woke
-from fairlead.port.outcome import Outcome, Unknown, outcome_of
+from fairlead.port.outcome import Conflict, Outcome, Unknown, outcome_of
 from fairlead.port.request import Reply, Request
 from tests.inprocess import InProcess
 from tests.unit.control.driving import Driver
@@ -81,7 +81,9 @@ def test_what_follows_an_answer_is_not_sent_once_the_lease_is_about_to_end() -> 
         )
         == ()
     )
-    assert driver.plane.narrow.held_back == 1
+    ((call, outcome),) = driver.plane.narrow.take()
+    assert call == 10_000
+    assert isinstance(outcome, Conflict)
     assert len([each for each in driver.sent if each.verb != "get"]) == sent
 
 

@@ -9,7 +9,6 @@ import pytest
 
 from fairlead.decision.effects import OPERATION, Json
 from fairlead.decision.ensure import (
-    difference,
     ensure_child,
     ensure_field,
     ensure_fields,
@@ -62,22 +61,6 @@ def test_a_deletion_is_bound_to_the_uid_and_revision_that_were_seen() -> None:
 @pytest.mark.parametrize("found", [None, Pod(Meta("web-1", "u", deletion_timestamp="2024-01-01T00:00:00Z"))])
 def test_what_is_gone_or_going_is_not_deleted_again(found: Pod | None) -> None:
     assert ensure_gone("me", OWNER, PODS, found) is None
-
-
-@pytest.mark.parametrize(
-    ("current", "wanted", "patch"),
-    [
-        ({"a": 1}, {"a": 1}, {}),
-        ({"a": 1}, {"a": 2}, {"a": 2}),
-        ({}, {"a": {"b": 1}}, {"a": {"b": 1}}),
-        ({"a": {"b": 1, "c": 2}}, {"a": {"b": 1}}, {}),
-        ({"a": {"b": 1, "c": 2}}, {"a": {"c": None}}, {"a": {"c": None}}),
-        ({"a": {"b": 1}}, {"a": {"c": None}}, {}),
-        ({"a": [1, 2]}, {"a": [2, 1]}, {"a": [2, 1]}),
-    ],
-)
-def test_a_difference_names_only_what_must_change(current: Json, wanted: Json, patch: Json) -> None:
-    assert difference(current, wanted) == patch
 
 
 def test_a_field_that_is_right_gives_no_effect() -> None:

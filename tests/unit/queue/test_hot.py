@@ -154,22 +154,14 @@ def test_a_hold_that_was_prolonged_does_not_prolong_others() -> None:
     assert [each.key for each in queue.snapshot(22.0).longest_held] == [A]
 
 
-def test_a_person_can_release_a_key() -> None:
-    queue = hot_at(0.0)
-    queue.release(A, 1.0)
-    queue.release(B, 1.0)
-    queue.add(A, 1.0)
-    assert queue.next_ready_at(1.0) == 1.0
-    assert queue.take_reports()[1:] == (Released(A, 1.0),)
-
-
-@pytest.mark.parametrize("now", [1.0, 11.0], ids=["in the same window", "in the next"])
-def test_a_released_key_starts_with_a_clean_slate(now: float) -> None:
-    queue = hot_at(0.0)
-    spin(queue, B, now, 1)
-    queue.release(A, now)
-    spin(queue, A, now, 3)
-    assert queue.snapshot(now).held == 0
+@pytest.mark.parametrize("calm_seconds", [5.0, 20.0], ids=["in the window of its turns", "in a later one"])
+def test_a_released_key_starts_with_a_clean_slate(calm_seconds: float) -> None:
+    queue: WorkQueue[Key] = WorkQueue(replace(SETTINGS, quarantine_seconds=calm_seconds))
+    spin(queue, A, 0.0, 4)
+    spin(queue, B, calm_seconds, 1)
+    assert queue.take_reports()[1:] == (Released(A, calm_seconds),)
+    spin(queue, A, calm_seconds, 3)
+    assert queue.snapshot(calm_seconds).held == 0
 
 
 def test_with_the_knob_at_nought_no_key_is_hot_and_held_ones_go_free() -> None:

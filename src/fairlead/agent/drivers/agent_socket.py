@@ -1,6 +1,6 @@
 """The supervisor's ear: a unix socket in the pod's directory, one agent at a time, lines of JSON both ways.
 
-Used by `supervisor.py`. A new connection replaces the one before: the newer agent is the one that counts. State is a
+Used by `supervising.py`. A new connection replaces the one before: the newer agent is the one that counts. State is a
 level, so a slow agent gets the newest when it reads again; other answers wait in a bounded buffer, and an agent that
 lets it run over is cut off: when it comes back it is told the whole state first. Standard library only.
 """

@@ -70,7 +70,7 @@ def launch(
     try:
         pid = os.fork()
         if pid == 0:
-            _become(run, argv, groups, output, errors, beside, parent, tell_to)
+            _become(run, argv, groups, output, errors=errors, beside=beside, parent=parent, tell=tell_to)
     except OSError:
         os.close(tell_from)
         raise

@@ -1,7 +1,7 @@
 """Finding processes in /proc: those below a supervisor, and those that carry a pod's name in their environment.
 
 Every process of a pod is started with FAIRLEAD_POD_UID, so what outlives its supervisor can still be told from the
-rest of the machine. Used by the supervisor (`containers.py`) and by the driver after a supervisor's end (`pod.py`).
+rest of the machine. Used by the supervisor (`belonging.py`) and by the driver after a supervisor's end (`pod.py`).
 Standard library only.
 """
 

@@ -18,16 +18,16 @@ from fairlead.decision.contract import EFFECTS_MAX, NOTHING, Decision, Reading, 
 from fairlead.decision.decider import Decider, Wake, WatchEvent
 from fairlead.decision.effects import (
     OPERATION,
-    ChangeStatus,
     Create,
     Effect,
+    change_status,
     create_object,
     delete_object,
     identity,
 )
 from fairlead.model.key import Key
 from fairlead.model.marks import HOSTNAME, UNREACHABLE
-from fairlead.model.views import NODES, PODS, Json, Meta, Node, Pod
+from fairlead.model.views import NODES, PODS, Json, Node, Pod
 
 _LABELS = {"kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64"}
 HOLLOW = "hollow"
@@ -82,7 +82,8 @@ class _Hollow(NamedTuple):
         if _is_given_up(node):
             return NOTHING  # a hollow node whose lease fell silent plays dead
         if not node.metadata.deletion_timestamp and not self._is_fine(node):
-            refresh = _change_status(NODES.name, node.metadata, "keep-ready", self._status(now))
+            label = identity(HOLLOW, node.metadata.uid, "keep-ready")
+            refresh = change_status(label, NODES, node.metadata, self._status(now))
             return Decision(effects=(refresh,))
         return self._run_pods(view, key.name, now)
 
@@ -164,23 +165,7 @@ def _is_given_up(node: Node) -> bool:
 
 def _effect(pod: Pod, step: HollowStep) -> Effect:
     meta = pod.metadata
-    if not step.remove:
-        return _change_status(PODS.name, meta, step.intent, step.status or {})
     label = identity(HOLLOW, meta.uid, step.intent)
+    if not step.remove:
+        return change_status(label, PODS, meta, step.status or {})
     return delete_object(label, PODS, meta, grace_seconds=0)
-
-
-def _change_status(plural: str, meta: Meta, intent: str, status: Json) -> ChangeStatus:
-    """Of a core kind, whose resource is called like its plural."""
-    label = identity(HOLLOW, meta.uid, intent)
-    return ChangeStatus(
-        identity=label,
-        resource=plural,
-        api_version="v1",
-        plural=plural,
-        namespace=meta.namespace,
-        name=meta.name,
-        uid=meta.uid,
-        revision=meta.revision,
-        patch={"status": status},
-    )

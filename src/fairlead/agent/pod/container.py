@@ -27,7 +27,6 @@ class Runs:
         self.previous: ContainerEnded | None = None
         self.asked = -1  # the newest attempt this agent asked for
         self.expected = False  # and nothing has been seen of it yet
-        self.asked_at = 0.0
         self.done_before = -1  # runs up to this attempt no longer count as done: what they made is lost
         self.probes: Probes | None = None
         self.stop_by = 0.0  # it was asked to stop, and is killed then; 0: it was not
@@ -140,11 +139,11 @@ class Runs:
     def delay(self) -> float:
         return self._delay
 
-    def asks(self, now: float, pace: Pace) -> None:
+    def asks(self, pace: Pace) -> None:
         """It is being started."""
         if self.newest is not None:
             self._delay = min(self._delay * 2 or pace.crash_seconds, pace.crash_max_seconds)
-        self.asked, self.asked_at, self.expected = self.next_attempt, now, True
+        self.asked, self.expected = self.next_attempt, True
         self.trouble, self.stop_by, self.kill_grace = None, 0.0, None
 
     def refused(self) -> None:

@@ -1,6 +1,6 @@
 """All it takes to start a container once: arguments, variables, mounts, limits, user.
 
-Called by `worker.py` just before a Start, so that each start reads what is true then. Raises Missing, Pending or
+Called by `run.py` just before a Start, so that each start reads what is true then. Raises Missing, Pending or
 Unsupported where the container cannot be started as its spec says, with words for its status.
 """
 

@@ -232,7 +232,7 @@ def _starts(
         except Missing as error:
             _trouble(work, own, CONFIG_ERROR, str(error), means, now)
         else:
-            own.asks(now, means.pace)
+            own.asks(means.pace)
             return [Start(work.uid, made)]
     return []
 

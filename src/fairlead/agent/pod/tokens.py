@@ -1,11 +1,11 @@
 """Tokens of service accounts that pods of this node find in their projected volumes: asked for, and renewed in time.
 
-`volumes.py` reads them, `machine.py` drives this as it drives `references.py`. Each is bound to its pod, and of this
-agent alone: it is asked for when the pod is first looked at, and again when four fifths of its time have passed, or a
-day. One that cannot be renewed stays as it is until another is there. A token names the key it was signed with: when
-one comes with another key, the rest are asked for at once. So one is asked for when the API answers again that did
-not: it may be back without the key it had. While no API answers a pod is not kept from starting for want of one: the
-file is empty until the API is back. Bounded by the volumes of the pods on this node.
+`volumes.py` reads them, `agent/machine.py` drives this as it drives `agent/references.py`. Each is bound to its pod,
+and of this agent alone: it is asked for when the pod is first looked at, and again when four fifths of its time have
+passed, or a day. One that cannot be renewed stays as it is until another is there. A token names the key it was signed
+with: when one comes with another key, the rest are asked for at once. So one is asked for when the API answers again
+that did not: it may be back without the key it had. While no API answers a pod is not kept from starting for want of
+one: the file is empty until the API is back. Bounded by the volumes of the pods on this node.
 """
 
 from __future__ import annotations

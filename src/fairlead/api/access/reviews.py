@@ -49,10 +49,6 @@ class Review:
     verbs: tuple[str, ...] = ("create",)
 
     @property
-    def singular(self) -> str:
-        return self.kind.lower()
-
-    @property
     def api_version(self) -> str:
         return f"{self.group}/{self.version}"
 

@@ -31,7 +31,16 @@ def update(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply 
     warnings = body.check_structure(desk, kind.schema, new, level, b"", kind)
     as_status = structs.replace(request, subresource="status")
     return change(
-        desk, as_status, kind, context, current, old, new, warnings, managed=managed, addressed="approval"
+        desk,
+        as_status,
+        kind,
+        context,
+        current=current,
+        old=old,
+        new=new,
+        warnings=warnings,
+        managed=managed,
+        addressed="approval",
     )
 
 

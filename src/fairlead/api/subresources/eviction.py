@@ -43,7 +43,9 @@ def create(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply 
     if desk.policies.active:
         mutate(desk, sending)
     wanted = options_from(asked.get("deleteOptions") or {}, request)
-    attempt = admit_deletion(desk, kind, context, current, wanted, "create", "eviction", sending)
+    attempt = admit_deletion(
+        desk, kind, context, current, wanted=wanted, verb="create", subresource="eviction", sending=sending
+    )
     if disruption.needs_budget(pod):
         _spend(desk, attempt, pod)
     if wanted.dry_run or attempt.new == attempt.old:

@@ -29,7 +29,9 @@ def update(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply 
         _check_empty(desk, kind, old)
     new = named_by(asked, old)
     new["spec"] = {**(old.get("spec") or {}), "finalizers": finalizers}
-    return change(desk, request, kind, context, current, old, new, [], managed=managed)
+    return change(
+        desk, request, kind, context, current=current, old=old, new=new, warnings=[], managed=managed
+    )
 
 
 def _check_empty(desk: Desk, kind: Kind, old: Json) -> None:

@@ -70,7 +70,9 @@ def _apply(desk: Desk, request: Request, kind: Kind, context: Context, current: 
         raise conflict(_as_of_scale(error)) from None
     if replicas is None:
         config = {**config, "spec": {"replicas": number_at(old, path)}}
-    return _replace(desk, request, kind, context, current, config, warnings, owned)
+    return _replace(
+        desk, request, kind, context, current=current, asked=config, warnings=warnings, owned=owned
+    )
 
 
 def _as_of_scale(error: ConflictsError) -> ConflictsError:
@@ -100,7 +102,18 @@ def _replace(
     new = named_by(asked, plain(current)[0])
     set_replicas(kind, new, replicas)
     as_json = msgspec.structs.replace(request, accept=JSON)
-    step = change(desk, as_json, kind, context, current, old, new, warnings, managed=managed, owned=owned)
+    step = change(
+        desk,
+        as_json,
+        kind,
+        context,
+        current=current,
+        old=old,
+        new=new,
+        warnings=warnings,
+        managed=managed,
+        owned=owned,
+    )
     return _as_scale(request, kind, context, step)
 
 

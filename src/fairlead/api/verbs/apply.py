@@ -70,7 +70,18 @@ def _apply(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply 
         new = _annotated(request, config, new)
     body.check_structure(desk, kind.schema, new, "Ignore", kind=kind)
     owned = encoded_entries(result.entries)
-    return change(desk, request, kind, context, current, old, new, warnings, managed=managed, owned=owned)
+    return change(
+        desk,
+        request,
+        kind,
+        context,
+        current=current,
+        old=old,
+        new=new,
+        warnings=warnings,
+        managed=managed,
+        owned=owned,
+    )
 
 
 def configuration(request: Request, api_version: str, kind: str) -> Json:

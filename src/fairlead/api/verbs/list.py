@@ -1,4 +1,4 @@
-"""GET of a collection. All the work is in `listing.py`; a list with watch=true is the watch verb."""
+"""GET of a collection. All the work is in `api/listing.py`; a list with watch=true is the watch verb."""
 
 from __future__ import annotations
 

@@ -42,7 +42,17 @@ def patch(desk: Desk, request: Request, kind: Kind, context: Context, addressed:
         whole = {**old, "metadata": {**old["metadata"], "managedFields": codec.decode(managed)}}
     new, warnings = apply_patch(desk, request, kind.schema, whole, level, kind, settled=spec is not None)
     return change(
-        desk, request, kind, context, current, old, new, warnings, spec, managed, addressed=addressed
+        desk,
+        request,
+        kind,
+        context,
+        current=current,
+        old=old,
+        new=new,
+        warnings=warnings,
+        spec=spec,
+        managed=managed,
+        addressed=addressed,
     )
 
 

@@ -23,4 +23,6 @@ def update(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply 
         # The rest of what is sent here is not taken over, and so not judged either.
         new, raw = {**old, "metadata": new.get("metadata", {}), "status": new.get("status", {})}, b""
     warnings = body.check_structure(desk, kind.schema, new, level, raw, kind)
-    return change(desk, request, kind, context, current, old, new, warnings, managed=managed)
+    return change(
+        desk, request, kind, context, current=current, old=old, new=new, warnings=warnings, managed=managed
+    )

@@ -22,7 +22,6 @@ API_BUDGET = "shared API budget"
 CACHE_LAG = "cache lag"
 LABEL_MUTATION = "label mutation"
 OVERLAP = "overlapping ownership"
-TIMERS = "aligned timers"
 
 CONTROLLER, ADMISSION, POLICY, PERSON, PROGRAM, AGENT = (
     "controller", "admission", "policy", "person", "program", "agent",

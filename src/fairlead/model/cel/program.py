@@ -25,7 +25,6 @@ EXPRESSION_COST_MAX = 100_000
 REQUEST_COST_MAX = 300_000
 _PARSED_KEPT = 1024
 
-OBJECTS = frozenset({"Object"})
 PATCHES = frozenset({"Object", "JSONPatch"})
 
 

@@ -1,7 +1,7 @@
 """What makes a schema structural, in Kubernetes' words: every value has a type, and what is said of it in anyOf, oneOf,
 allOf and not restricts it without adding to its shape.
 
-Called by `model/kinds/customresourcedefinition.py` for each version's schema. Most have nothing wrong with them, which
+Called by `judging.py` for each version's schema. Most have nothing wrong with them, which
 `sound_schemas.py` finds out quickly; here is what is told of the others. It goes first over everything that makes a
 schema unusable, then over its defaults.
 """

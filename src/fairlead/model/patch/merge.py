@@ -1,7 +1,7 @@
 """JSON merge patch (RFC 7386): objects merge key by key, null removes, everything else replaces.
 
-Called by `api/` for application/merge-patch+json. Lists are replaced as a whole; whoever wants lists merged
-uses a strategic merge patch.
+`merge_patch` is called by `api/` for application/merge-patch+json. `patch_between` makes such a patch; controllers and
+the simulator call it. Lists are replaced as a whole; whoever wants lists merged uses a strategic merge patch.
 """
 
 from __future__ import annotations
@@ -34,3 +34,18 @@ def _merged(value: Any, change: Any, share: bool) -> Any:
         # Also what is new is merged, into nothing: that takes the nulls out of it.
         return merge_patch(value if type(value) is dict else {}, change, share=share)
     return change if share else clone(change)
+
+
+def patch_between(current: Json, wanted: Json, *, removes: bool = True) -> Json:
+    """The patch that makes `wanted` of `current`; {} if they are the same. Without `removes`, fields that `wanted` does
+    not name stay as they are."""
+    patch: Json = dict.fromkeys(name for name in current if name not in wanted) if removes else {}
+    for name, value in wanted.items():
+        present = current.get(name)
+        if isinstance(value, dict) and isinstance(present, dict):
+            inner = patch_between(present, value, removes=removes)
+            if inner:
+                patch[name] = inner
+        elif value != present:
+            patch[name] = value
+    return patch

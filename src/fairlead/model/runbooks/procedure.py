@@ -170,12 +170,12 @@ class _Compiling:
             reads,
             metrics,
             decisions,
-            before,
-            steps,
-            after,
-            abort_when,
-            self._seconds(self._spec, "timeoutSeconds", TIMEOUT_SECONDS, path),
-            self._seconds(self._spec, "settleSeconds", SETTLE_SECONDS, path),
+            preconditions=before,
+            steps=steps,
+            postconditions=after,
+            abort_when=abort_when,
+            timeout_seconds=self._seconds(self._spec, "timeoutSeconds", TIMEOUT_SECONDS, path),
+            settle_seconds=self._seconds(self._spec, "settleSeconds", SETTLE_SECONDS, path),
         )
 
     def _seconds(self, given: Json, name: str, otherwise: int, path: str) -> int:

@@ -136,9 +136,13 @@ class _Autoscaling:
         memory = carried_out(_recalled(found, target, rules), target.replicas)
         report.current = target.replicas
         pods = _pods_of(view, target)
-        wanted = self._wanted(view, found, target, pods, memory, rules, knobs, report, now)
+        wanted = self._wanted(
+            view, found, target, pods, memory=memory, rules=rules, knobs=knobs, report=report, now=now
+        )
         nodes = wanting(view, NAME, pods, now) if _follows_usage(found) else ()
-        return _carried_out(view, found, target, wanted, rules, report, nodes, again_at, now)
+        return _carried_out(
+            view, found, target, wanted, rules=rules, report=report, nodes=nodes, again_at=again_at, now=now
+        )
 
     def _wanted(
         self,
@@ -164,7 +168,16 @@ class _Autoscaling:
         others = _others(view, found)
         if target.selector is None or others:
             return _unselected(found, target, others, memory, report)
-        means = MeasuringMeans(view, self._catalog, found.metadata.namespace, target, pods, rules, knobs, now)
+        means = MeasuringMeans(
+            view,
+            self._catalog,
+            found.metadata.namespace,
+            target,
+            pods=pods,
+            rules=rules,
+            knobs=knobs,
+            now=now,
+        )
         results = [measure(each, means) for each in found.spec.metrics]
         best = _largest(results, current, report)
         inputs = tuple(each.inputs for each in results)
@@ -174,7 +187,19 @@ class _Autoscaling:
         why = "All metrics below target" if best.replicas < current else f"{best.name} above target"
         memory = recommend(memory, best.replicas, now, rules.down.window_seconds, rules.up.window_seconds)
         waiters = find_waiters(target, pods)
-        return _paced(found, target, best.replicas, why, memory, rules, waiters, knobs, inputs, report, now)
+        return _paced(
+            found,
+            target,
+            best.replicas,
+            why,
+            memory=memory,
+            rules=rules,
+            waiters=waiters,
+            knobs=knobs,
+            inputs=inputs,
+            report=report,
+            now=now,
+        )
 
     def refused(self, view: Reading, key: Key, refusal: Refusal, now: float) -> Decision:
         """What to report while the API refuses to change the scale."""

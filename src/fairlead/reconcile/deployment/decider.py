@@ -98,10 +98,10 @@ def _decide(view: Reading, key: Key, now: float) -> Decision:
         new,
         olds,
         bounds,
-        now,
-        lambda: pause_of(view, found, new, now),
-        _unknown(view, claimed.mine),
-        lambda since: became_ready(view, new, since),
+        now=now,
+        pause=lambda: pause_of(view, found, new, now),
+        unknown=_unknown(view, claimed.mine),
+        became_ready=lambda since: became_ready(view, new, since),
     )
     status = structs.replace(status, conditions=with_held(status.conditions, held, now))
     again_at = deadline(found, new, status) or pause_due_at(view, found, status, now)

@@ -152,7 +152,9 @@ def release_pod(
     if given_up:
         current["metadata"]["annotations"] = {GIVEN_UP: pod.metadata.annotations.get(GIVEN_UP)}
         wanted["metadata"]["annotations"] = {GIVEN_UP: "true"}
-    return ensure_fields(controller, owner, PODS, pod, "release", current, wanted, premises)
+    return ensure_fields(
+        controller, owner, PODS, pod, intent="release", current=current, wanted=wanted, premises=premises
+    )
 
 
 class Slot(NamedTuple):

@@ -188,7 +188,16 @@ class NodeMarks:
             current["metadata"] = {"annotations": {SILENT_SINCE: node.metadata.annotations.get(SILENT_SINCE)}}
             wanted["metadata"] = {"annotations": {SILENT_SINCE: noted}}
         premises = (premise_of(LEASES, self._lease.metadata),) if noted and self._lease is not None else ()
-        return ensure_fields(NAME, node.metadata, NODES, node, "taints", current, wanted, premises)
+        return ensure_fields(
+            NAME,
+            node.metadata,
+            NODES,
+            node,
+            intent="taints",
+            current=current,
+            wanted=wanted,
+            premises=premises,
+        )
 
     def _tell_taints(self) -> None:
         name = self._node.metadata.name

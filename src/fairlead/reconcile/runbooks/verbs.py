@@ -1,7 +1,7 @@
 """The closed list of verbs that a step may call: what each changes, what it changes back, and what it found before.
 
-Each is a patch of one object, or an eviction, bound to the object's uid and revision and to the run (`acting.py` of the
-API). Called by `steps.py` and `undoing.py`. Pure.
+Each is a patch of one object, or an eviction, bound to the object's uid and revision and to the run
+(`api/runbooks/acting.py` of the API). Called by `steps.py` and `undoing.py`. Pure.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from fairlead.core import codec
-from fairlead.decision.effects import Change, Effect, delete_object, identity, plural_of, premise_of
+from fairlead.decision.effects import Change, Effect, change_object, delete_object, identity, premise_of
 from fairlead.model.kind import Json
+from fairlead.model.patch.merge import patch_between
 from fairlead.model.runbooks.filling import fill_in, fill_text
 from fairlead.model.runbooks.procedure import VERBS, RunbookStep
 from fairlead.model.runbooks.sight import seen
@@ -139,20 +140,10 @@ def _set(
 def _change(scene: Scene, step: RunbookStep, target: VerbTarget, patch: Json, intent: str) -> Change:
     assert step.kind is not None
     resource, meta = scene.resources[step.kind.resource], meta_of(target.found)
-    return Change(
-        identity=identity(
-            NAME, scene.run.metadata.uid, f"{intent}-{step.name}", f"{meta.uid}@{meta.resource_version}"
-        ),
-        resource=resource.name,
-        api_version=resource.api_version,
-        plural=plural_of(resource),
-        namespace=target.namespace,
-        name=target.name,
-        uid=meta.uid,
-        revision=meta.revision,
-        patch=patch,
-        premises=(premise_of(RUNBOOK_RUNS, scene.run.metadata),),
+    label = identity(
+        NAME, scene.run.metadata.uid, f"{intent}-{step.name}", f"{meta.uid}@{meta.resource_version}"
     )
+    return change_object(label, resource, meta, patch, (premise_of(RUNBOOK_RUNS, scene.run.metadata),))
 
 
 def _evict(scene: Scene, step: RunbookStep, target: VerbTarget) -> Effect | None:
@@ -180,19 +171,5 @@ def _roll_back(scene: Scene, step: RunbookStep, target: VerbTarget, before: str)
         raise Impossible(f"deployment {target.name} has no earlier revision to go back to")
     template: Json = codec.clone(max(older, key=lambda each: each[0])[1].spec.template)
     (template.get("metadata", {}).get("labels") or {}).pop(_HASH, None)
-    patch = _replacing(deployment.spec.template, template)
+    patch = patch_between(deployment.spec.template, template)
     return _change(scene, step, target, {"spec": {"template": patch}}, "do") if patch else None
-
-
-def _replacing(current: Json, wanted: Json) -> Json:
-    """The merge patch that makes one tree of another."""
-    patch: Json = {name: None for name in current if name not in wanted}
-    for name, value in wanted.items():
-        known = current.get(name)
-        if isinstance(value, dict) and isinstance(known, dict):
-            inner = _replacing(known, value)
-            if inner:
-                patch[name] = inner
-        elif value != known:
-            patch[name] = value
-    return patch

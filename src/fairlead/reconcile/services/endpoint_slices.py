@@ -205,7 +205,18 @@ def _effects(view: Reading, service: Service, layout: Layout, note: str | None) 
         }
         if found.metadata.controller is None:
             fields["metadata"]["ownerReferences"] = [controller_reference(SERVICES, meta)]
-        effects.append(ensure_fields(_NAME, meta, ENDPOINT_SLICES, found, "fill", current, fields, premises))
+        effects.append(
+            ensure_fields(
+                _NAME,
+                meta,
+                ENDPOINT_SLICES,
+                found,
+                intent="fill",
+                current=current,
+                wanted=fields,
+                premises=premises,
+            )
+        )
     number = 0
     for content in layout.new:
         while view.get(ENDPOINT_SLICES, meta.namespace, child_name(meta, str(number))) is not None:

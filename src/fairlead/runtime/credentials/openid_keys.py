@@ -1,7 +1,7 @@
 """Keys of an OpenID Connect issuer: fetched over HTTPS as its discovery document says, kept, fetched again when needed.
 
-`process.py` starts `OpenIdKeys.run`, `api/access/openid.py` asks `verify`, which never waits: a token with a key that
-is not known yet is refused, and the keys are fetched, at most every few seconds, so that the next try finds it. An
+`server/serving.py` starts `OpenIdKeys.run`, `api/access/openid.py` asks `verify`, which never waits: a token with a key
+that is not known yet is refused, and the keys are fetched, at most every few seconds, so that the next try finds it. An
 issuer that is away takes nothing away: known keys stay. `cryptography` is imported with the first key.
 """
 

@@ -35,8 +35,6 @@ from fairlead.runtime.remote.plane import RemotePlaneDriver
 from fairlead.runtime.remote.reaching import TokenFromFile, address_of, tls_of
 from fairlead.wire.client import Address, HttpClient
 
-log = logging.getLogger("fairlead.agent")
-
 # Renewals under way at once, and so connections for them.
 #: bound: plane | connections for the heartbeats of hollow nodes | they wait
 HOLLOW_CONNECTIONS_MAX = 64

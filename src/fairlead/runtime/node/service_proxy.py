@@ -89,8 +89,7 @@ class ServiceProxy:
         self._told: dict[SocketAddress, int] = {}
         self._resting = False  # as many connections as there may be, or the machine has no room for more
         self._closed = False
-        # Plain counts for metrics.
-        self.accepted = self.refused = self.retried = 0
+        self.retried = 0  # a plain count for metrics
 
     @property
     def connections(self) -> int:
@@ -218,10 +217,8 @@ class ServiceProxy:
     def _take(self, client: socket.socket, listener: _Listener) -> None:
         client.setblocking(False)
         client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.accepted += 1
         listener.counts.accepted += 1
         backends = listener.turns.next()
-        self.refused += not backends
         unserved = partial(_count_unserved, listener.counts, has_backends=bool(backends))
         relay = Relay(self._loop, self._buffer, client, backends, self._passed_over, unserved, self._ended)
         self._relays.add(relay)

@@ -2,7 +2,7 @@
 
 The counterpart of `runtime/server/plane_driver.py`, which drives one in the server's own process. Used by
 `runtime/node/hollow.py` and `process.py`. What such a plane decides goes to `record`, before what follows from it is
-sent (`shipping.py`). Faults of an experiment strike here (`striking.py`), as in the server's process.
+sent (`shipping.py`). Faults of an experiment strike here (`runtime/striking.py`), as in the server's process.
 
 No server tells on demand how far a watch is. A mirror that has to know (a new leader's, which must have seen all that
 the former one did) lists once more. Resources that the server lacks are empty and stay so; what

@@ -2,7 +2,7 @@
 
 What such an answer computes is computed in a thread of its own, one at a time; what it reads of the server it reads on
 the loop, in pieces between which everybody else has their turn. A bounded number is under way at once: who comes then
-is told to come back. Made by `process.py`, used by `explanations.py`.
+is told to come back. Made by `serving.py`, used by `explanations.py`.
 """
 
 from __future__ import annotations

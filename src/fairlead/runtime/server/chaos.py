@@ -1,8 +1,8 @@
 """Which ChaosExperiment runs on this server, and what it has injected so far.
 
-Told of changes by `process.py`, so that its end does not hang on watches which it may be holding back. The faults are
-carried out by `striking.py`, in this server's plane; planes in other processes are told of the experiment with the
-answer to what they report, and report what they injected (`plane_reports.py`). Ends by itself, when the object is
+Told of changes by `serving.py`, so that its end does not hang on watches which it may be holding back. The faults are
+carried out by `runtime/striking.py`, in this server's plane; planes in other processes are told of the experiment with
+the answer to what they report, and report what they injected (`plane_reports.py`). Ends by itself, when the object is
 deleted, and when the PlaneSettings no longer allow it. What was injected is counted in the object's status, and every
 answer that a fault gave is on the tape of this server's plane.
 """

@@ -1,6 +1,6 @@
 """Raises the alarm of a grant that nobody else approved, and opens the review of one that has ended.
 
-Fed by `process.py` with every change; writes like any client of the API. What a grant allows, and that it allows
+Fed by `serving.py` with every change; writes like any client of the API. What a grant allows, and that it allows
 nothing after its end, does not hang on this (`api/access/breakglass/in_force.py`): it tells people. What was written
 under a grant is counted in the audit log itself, so that a restart in between loses nothing.
 """

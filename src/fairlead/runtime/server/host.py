@@ -30,7 +30,7 @@ PLANE = User("system:fairlead", groups=(MASTERS,))
 
 
 class ServingHost:
-    """Implements `wire.handler.Host`."""
+    """Implements `wire.host.Host`."""
 
     def __init__(
         self,

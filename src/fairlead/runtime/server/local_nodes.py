@@ -5,7 +5,7 @@
     DATA/nodes/NAME/fairlead.log   what the agent says
     DATA/nodes/NAME/pods/          its pods
 
-Owned by `process.py`. An agent that dies is started again after a back-off; its pods go on meanwhile. One that outlived
+Owned by `serving.py`. An agent that dies is started again after a back-off; its pods go on meanwhile. One that outlived
 the server before is found by its lock, asked to leave its pods to their supervisors, and replaced by one that knows
 this server: never are there two. Stopping ends agents and pods.
 """
@@ -76,7 +76,6 @@ class LocalNodes:
         self._tasks: list[asyncio.Task[None]] = []
         self._running: dict[str, LocalAgent] = dict(waiting)
         self._stopping = False
-        self.restarts = 0  # a plain count for metrics
 
     def start(self, server: str) -> None:
         """Returns at once; the agents come up beside the server."""
@@ -125,7 +124,6 @@ class LocalNodes:
             code = await _end_of(agent.process)
             if self._stopping:
                 return
-            self.restarts += 1
             how = f"signal {-code}" if code < 0 else f"exit code {code}"
             words = agent.last_words() if code > 0 else ""
             log.warning(

@@ -1,6 +1,6 @@
 """The budget of bytes of the RecordingPolicy, followed by the store that keeps the log.
 
-Told of changes by `process.py`; what cannot be read changes nothing.
+Told of changes by `serving.py`; what cannot be read changes nothing.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Watches what is committed while the server runs: invariants that must hold, and loops between writers.
 
-`process.py` hands over every change as it is published, which costs an append; what is handed over is looked at later,
+`serving.py` hands over every change as it is published, which costs an append; what is handed over is looked at later,
 a few at a time and no more in a second than `monitors.commitsPerSecondMax` of the PlaneSettings. What comes faster is
 dropped and counted, and what needs to know all there is learns it anew when it is calm. Who wrote is joined from the
 audit log. What is found becomes an Event beside the object, a line in the log and a metric; loops are kept by the plane

@@ -1,6 +1,6 @@
 """Which documents a server gives, and who may read them: discovery, health, metrics, logs, explanations.
 
-Called once by `process.py`. Resources are not among them: those are the API's (`api/server.py`).
+Called once by `serving.py`. Resources are not among them: those are the API's (`api/server.py`).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The plane's connections to the endpoints of nodes (`runtime/node/endpoint.py`), for `kubectl logs` and `kubectl top`.
 
-Given what the API plans (`api/plan.py`: NodeStream, NodeQuestion) by `wire/handler.py`; made by `process.py`. Nothing
+Given what the API plans (`api/plan.py`: NodeStream, NodeQuestion) by `wire/handler.py`; made by `serving.py`. Nothing
 is sent before the node has shown the certificate it announced. A stream holds little: while the client does not read,
 the node is not read either; and when the client leaves, the node hears it.
 """
@@ -40,7 +40,7 @@ _TEXT = b"text/plain"
 
 
 class NodeConnections:
-    """Implements `wire.handler.Nodes`. What is open is ended by `stop`, or by `keep` when a token was revoked."""
+    """Implements `wire.host.NodeAgents`. What is open is ended by `stop`, or by `keep` when a token was revoked."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, known: Identity) -> None:
         self._loop = loop

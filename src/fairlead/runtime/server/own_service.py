@@ -1,6 +1,6 @@
 """The server as its own clients find it: Service `kubernetes` in `default`, with the address where it listens.
 
-`process.py` calls `ensure_own_service` once it has its port. The Service gets an address like any other, and whoever
+`serving.py` calls `ensure_own_service` once it has its port. The Service gets an address like any other, and whoever
 runs Services' listeners relays to the server. A server that listens on every address names none of them here: which
 of them a node reaches is not known. Where users may not listen on low ports the Service has the server's own port: pods
 are told of it (`KUBERNETES_SERVICE_PORT`), and at 443 nobody would answer.

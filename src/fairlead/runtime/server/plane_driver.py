@@ -5,7 +5,7 @@ sharing its immutable entries. Everything runs on the event loop, a bounded numb
 that requests of clients get theirs in between.
 
 All that the plane is told, and what it sends, goes on a tape (`replay/tape.py`), which is written to the log DELIVERIES
-a few times a second: what a closed replay is fed. Faults of an experiment strike here as well (`striking.py`).
+a few times a second: what a closed replay is fed. Faults of an experiment strike here as well (`runtime/striking.py`).
 """
 
 from __future__ import annotations

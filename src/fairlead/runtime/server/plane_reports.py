@@ -70,7 +70,7 @@ class _Loop(msgspec.Struct):
 
 
 class _Queues(msgspec.Struct, rename="camel"):
-    """What `queues_told.py` tells, as far as it names objects that not everybody may see."""
+    """What `runtime/queues_told.py` tells, as far as it names objects that not everybody may see."""
 
     items: list[_Item]
     write_loops: list[_Loop]

@@ -2,7 +2,7 @@
 
 A machine that raised is in no known state and is asked nothing more (`runtime/driving.py`). All that a plane knows it
 has from the store, so the next one reads that and goes on; the new fence refuses what the former still has under way.
-Made by `process.py`, and read through `plane` by whoever shows what the plane does: never kept, as it may be another
+Made by `serving.py`, and read through `plane` by whoever shows what the plane does: never kept, as it may be another
 soon.
 """
 

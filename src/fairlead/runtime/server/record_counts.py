@@ -3,7 +3,7 @@
 Lines, bytes and what was dropped are the store's own; what was left out and merged is counted by planes since they
 began (`explain/plane_told.py`, also of those in other processes) and added here to what the status says already. Looked
 at once a minute, and written only when a number has changed. A server that is killed loses what was counted since.
-Made by `process.py`.
+Made by `serving.py`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The server's own proxy of Services, beside local nodes: their addresses answer even while agents are replaced.
 
-Fed by `process.py` with every change, as the expirer is. Agents of the same machine find the addresses taken and leave
+Fed by `serving.py` with every change. Agents of the same machine find the addresses taken and leave
 them to this one; when the server is gone they take them over (`runtime/node/service_proxy.py`). Like them it judges the
 end of weights of zones by its own clock.
 """

@@ -42,7 +42,7 @@ from fairlead.runtime.server import first_run
 from fairlead.runtime.server.answering import Answering
 from fairlead.runtime.server.bootstrap import ensure_initial_objects
 from fairlead.runtime.server.chaos import Chaos
-from fairlead.runtime.server.expirer import Expirer
+from fairlead.runtime.server.event_expirer import EventExpirer
 from fairlead.runtime.server.granting import Granting
 from fairlead.runtime.server.health import damage_told
 from fairlead.runtime.server.hearing import Hearing
@@ -155,7 +155,7 @@ class Server:
             loop, self.store, self._journal, self._publish, kept, self._clock, reserve=self._reserve
         )
         host = ServingHost(api, driver, self._signed_in.take_new_tokens, self._clock)
-        self._expirer = Expirer(host, EventsKept(self.settings.event_ttl_seconds), self._clock)
+        self._expirer = EventExpirer(host, EventsKept(self.settings.event_ttl_seconds), self._clock)
         self._signing = Signing(host, self.known, self._clock)
         self._granting = Granting(host, self._journal, self._clock)
         self._exporter = started_exporter(self.settings.traces)
@@ -165,8 +165,8 @@ class Server:
         self._planes = Planes(
             loop,
             lambda failed: PlaneDriver(
-                loop, self._plane(), host, self.store, self._hub, self._clock, failed, tracer, chaos.striking,
-                self.settings.tape,
+                loop, self._plane(), host, self.store, hub=self._hub, clock=self._clock, failed=failed,
+                tracer=tracer, chaos=chaos.striking, tape=self.settings.tape,
             ),
         )  # fmt: skip
         self._answering = Answering(loop)

@@ -1,6 +1,6 @@
 """Approves by rule and signs certificate requests, beside the API and like any client of it.
 
-Fed by `process.py` with every change. What is approved by rule, and who else may approve, is decided in
+Fed by `serving.py` with every change. What is approved by rule, and who else may approve, is decided in
 `api/access/signing.py`; here requests for the signers of this plane are read, signed with the authority of the data
 directory, and told why where that cannot be. Requests for other signers are left alone.
 

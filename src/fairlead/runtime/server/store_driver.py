@@ -120,11 +120,6 @@ class StoreDriver:
     def note(self, notes: tuple[Note, ...]) -> None:
         self.submit(Transaction(notes=notes), _ignore)
 
-    async def commit(self, transaction: Transaction) -> CommitOutcome:
-        answered: asyncio.Future[CommitOutcome] = self._loop.create_future()
-        self.submit(transaction, lambda outcome: None if answered.done() else answered.set_result(outcome))
-        return await answered
-
     async def stop(self, grace_seconds: float) -> None:
         """Let what was submitted become durable, then end the thread."""
         if self._compaction is not None:

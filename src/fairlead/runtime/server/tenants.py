@@ -1,6 +1,6 @@
 """What tenants need to read documents that tell of the whole plane, and which lines of its logs are theirs.
 
-Mounted by `process.py` beside the documents (`extensions.py`, `explanations.py`). A tenant is whoever has a role in
+Mounted by `mounting.py` beside the documents (`extensions.py`, `explanations.py`). A tenant is whoever has a role in
 some namespace: they read the logs and queues, and see what is about objects that they may get. A pod is explained to
 those who may get it; a plan is made for those who may create pods there.
 """

@@ -1,6 +1,6 @@
 """Says in the status of overrides that no plane leads. Decided in `reconcile/overrides/unled.py`.
 
-Made by `process.py`; looks every few seconds, beside the API and like any client of it. Costs nothing without
+Made by `serving.py`; looks every few seconds, beside the API and like any client of it. Costs nothing without
 overrides.
 """
 

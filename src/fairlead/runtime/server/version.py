@@ -1,4 +1,4 @@
-"""Which Kubernetes a server speaks like, as `/version` and the published schemas say it. Called by `process.py`."""
+"""Which Kubernetes a server speaks like, as `/version` and the published schemas say it. Called by `mounting.py`."""
 
 from __future__ import annotations
 

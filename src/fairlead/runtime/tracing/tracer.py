@@ -5,8 +5,8 @@
                                                 └── each write of the turn is a child, and is remembered in its turn
 
 A turn is a trace of its own, as it answers many changes at once and comes later than all of them; what led to it is a
-link. The ids of its trace and span follow from the decision's id. `plane_driver.py`, `remote/plane.py` and the handler
-of requests call this, if there is one: without it they compare with None.
+link. The ids of its trace and span follow from the decision's id. `server/plane_driver.py`, `remote/plane.py` and the
+handler of requests call this, if there is one: without it they compare with None.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import msgspec
 
 from fairlead.port.outcome import Conflict, Done, Outcome, Refused
 from fairlead.port.request import READ_VERBS, Request
+from fairlead.runtime.record_line import RecordLine, decode_line
 from fairlead.runtime.tracing.contract import (
     CLIENT,
     INTERNAL,
@@ -42,24 +43,6 @@ _BILLION = 1_000_000_000
 _OPERATIONS_MAX = 10  # identities of effects that a span names
 _SERVER_FAULTS = 500
 _DECISIONS = "decisions"  # the stream of records (`control/instructions.py`)
-
-
-class _Line(msgspec.Struct, gc=False):
-    """The parts of a record that its span repeats."""
-
-    controller: str = ""
-    object: str = ""
-    id: str = ""
-    uid: str = ""
-    generation: int = 0
-    verdict: str = ""
-    reason: str = ""
-    effects: tuple[str, ...] = ()
-    cause: str = ""
-    waited: float = 0.0
-    node: str = ""
-    of: str = ""
-    outcome: str = ""
 
 
 class _Named(msgspec.Struct, gc=False):
@@ -85,7 +68,6 @@ class _OpenCall(NamedTuple):
     writes: tuple[_Write, ...]
 
 
-_line = msgspec.json.Decoder(_Line).decode
 _body = msgspec.json.Decoder(_Body).decode
 
 
@@ -135,7 +117,7 @@ class Tracer:
         """A record, as it is kept: a turn with its wait, or what became of one."""
         if record.stream != _DECISIONS:
             return
-        line = _line(record.body)
+        line = decode_line(record.body)
         if line.of:
             self._outcome(line)
         elif line.id:
@@ -200,7 +182,7 @@ class Tracer:
 
     # Inside
 
-    def _turn(self, line: _Line) -> None:
+    def _turn(self, line: RecordLine) -> None:
         context = context_of_decision(line.id)
         if not self._keeps(context.trace_id):
             return
@@ -260,7 +242,7 @@ class Tracer:
             )
         )
 
-    def _outcome(self, line: _Line) -> None:
+    def _outcome(self, line: RecordLine) -> None:
         parent = context_of_decision(line.of)
         if not self._keeps(parent.trace_id):
             return

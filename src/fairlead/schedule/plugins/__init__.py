@@ -1,1 +1,1 @@
-"""One file per plugin; `registry.py` lists them."""
+"""One file per plugin; `schedule/registry.py` lists them."""

@@ -17,7 +17,7 @@ from fairlead.sim.violation import Violation
 from fairlead.store.contract import Entry
 from fairlead.store.damage import is_stand_in
 
-# A calm network delivers within a third of it (`network.py`).
+# A calm network delivers within a third of it (`sim/network.py`).
 _DELIVERY_SECONDS = 1.0
 
 

@@ -12,9 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fairlead.control.leadership import LeadershipSettings
-from fairlead.sim.chance import Chance
 from fairlead.sim.endstate import EndState
-from fairlead.sim.faults import Faults
 from fairlead.sim.generate.building import scenario_of
 from fairlead.sim.generate.ingredients.control import without_overrides
 from fairlead.sim.generate.swarm import all_faults
@@ -22,7 +20,6 @@ from fairlead.sim.generate.world import NAME, generate
 from fairlead.sim.memory import Memory
 from fairlead.sim.run import Runner
 from fairlead.sim.scenario import Scenario
-from fairlead.sim.world import Run
 from fairlead.sim.worlds.roster import WORLDS
 
 _SELDOM = LeadershipSettings(duration_seconds=100.0, renew_seconds=40.0, retry_seconds=30.0)
@@ -45,16 +42,6 @@ class GeneratedRunner(Runner):
         plant = self._plant or ""
         never = calm(without_overrides(made.scenario))
         return Runner(made.scenario, made.faults, plant, never, *memories, made.told)
-
-    def play(
-        self,
-        chance: Chance,
-        trail: bool = False,
-        faults: Faults | None = None,
-        stop_seconds: float | None = None,
-    ) -> Run:
-        """Of the world that the chance's seed draws; whoever replays takes the runner of the seed first (`at`)."""
-        return self.at(chance.seed).play(chance, trail, faults, stop_seconds)
 
     def wanted(self) -> EndState:
         """There is none for all seeds."""

@@ -12,7 +12,7 @@ server_crash           the API server dies, and is started again a little later
 
 Those of one write are choices like any other, forced from here: `nth` of them from this instant on.
 
-request_lost, request_late, reply_lost     what becomes of the call (`network.py`)
+request_lost, request_late, reply_lost     what becomes of the call (`sim/network.py`)
 crash_before_write, crash_after_write      the plane dies as it is sent, or when it is on its way
 """
 

@@ -259,10 +259,10 @@ class _Stage:
             status.reason,
             message,
             lasted,
-            tuple(_step(each, made_at) for each in status.steps),
-            tuple(self._played),
-            tuple(sorted(acts, key=lambda each: each.seconds)),
-            tuple(self._left()),
+            steps=tuple(_step(each, made_at) for each in status.steps),
+            played=tuple(self._played),
+            acts=tuple(sorted(acts, key=lambda each: each.seconds)),
+            left=tuple(self._left()),
         )
 
     def _left(self) -> list[str]:

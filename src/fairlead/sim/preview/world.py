@@ -37,7 +37,7 @@ from fairlead.sim.chance import Chance
 from fairlead.sim.decoded import Decoded
 from fairlead.sim.digest import Digest, NoDigest
 from fairlead.sim.memory import Memory
-from fairlead.sim.network import Link
+from fairlead.sim.network import FollowedWatch, Link
 from fairlead.sim.preview.cast import absent_from, cast_of, kinds_present
 from fairlead.sim.preview.nodes import Behaviour, PlayedNodes
 from fairlead.sim.processes.planes import MakePlane, PlaneProcess
@@ -176,16 +176,8 @@ class _QuietLink(Link):
             return
         self._server.send(request, user, origin, partial(_answer, heard))
 
-    def wake(self, subscription: Subscription) -> bool:
-        follow = self._follows.get(subscription)
-        if follow is None:
-            return False
-        if not follow.is_due:
-            follow.is_due = True
-            self._timeline.after(
-                self.watch_ms - self._timeline.ms % self.watch_ms, self._deliver, subscription
-            )
-        return True
+    def _delay(self, follow: FollowedWatch) -> int:
+        return self.watch_ms - self._timeline.ms % self.watch_ms
 
     def _deliver(self, subscription: Subscription) -> None:
         follow = self._follows.get(subscription)

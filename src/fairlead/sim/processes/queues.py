@@ -1,7 +1,7 @@
 """The work queue of a simulated plane: production's, but that chance may have another ready key come first.
 
 Nothing may rest on the order in which a queue hands out what is ready: it depends on when changes arrived. The world
-gives every controller of a plane one of these (`world.py`), as production gives it a `WorkQueue`.
+gives every controller of a plane one of these (`sim/world.py`), as production gives it a `WorkQueue`.
 
 One thing about the order is promised and judged here (`repair-goes-first`): a key goes before one for which a higher
 priority was asked only when its own priority was passed over as often as is allowed. What was asked for is kept apart

@@ -40,7 +40,6 @@ from fairlead.store.contract import (
     CommittedChange,
     Entry,
     Lost,
-    Note,
     Recovered,
     Transaction,
 )
@@ -133,7 +132,6 @@ class SimulatedServer:
         self._witnessed = len(backup.changes)  # the newest revision that the witness was told of
         self._moments: list[int] = [0]  # of commits
         self._revisions: list[int] = [self._witnessed]  # as of each of them
-        self.crashes = 0
         self.start()
 
     @property
@@ -167,7 +165,6 @@ class SimulatedServer:
         """Everything in memory is gone. The batch that was being synced is durable or not, nobody knows."""
         if not self.up:
             return
-        self.crashes += 1
         self.up = False
         self._life += 1
         batch, self._in_flight = self._in_flight, None
@@ -270,10 +267,6 @@ class SimulatedServer:
         self._tickets += 1
         self._waiting[self._tickets] = _Waiting(origin, done, self._timeline.cause)
         self._carry_out(self.store.handle(Submitted(self._tickets, transaction)))
-
-    def note(self, note: Note, origin: str) -> None:
-        if self.up:
-            self.submit(Transaction(notes=(note,)), origin, None)
 
     def later(self, ms: int, act: Callable[[], None]) -> None:
         """Something this life of the server does after a while."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fairlead.model.cel.errors import ExpressionError
-from fairlead.model.cel.program import OBJECTS, PATCHES, compile_expression
+from fairlead.model.cel.program import PATCHES, compile_expression
 from fairlead.model.cel.static import DYN, Fields, StaticType
 
 
@@ -51,9 +51,9 @@ def test_a_wrong_expression_is_refused_with_the_place(text: str, place: str, why
 
 
 def test_objects_and_patches_are_made_only_where_they_may_be() -> None:
-    compile_expression("Object{spec: Object.spec{a: 1}}", {}, frozenset({"Object"}), OBJECTS)
+    compile_expression("Object{spec: Object.spec{a: 1}}", {}, frozenset({"Object"}), frozenset({"Object"}))
     compile_expression("[JSONPatch{op: 'remove', path: '/a'}]", {}, frozenset({"list"}), PATCHES)
     with pytest.raises(ExpressionError, match="JSONPatch has op, path, from and value"):
         compile_expression("[JSONPatch{operation: 'remove'}]", {}, frozenset({"list"}), PATCHES)
     with pytest.raises(ExpressionError, match="undeclared reference to 'JSONPatch'"):
-        compile_expression("JSONPatch{op: 'remove'}", {}, frozenset(), OBJECTS)
+        compile_expression("JSONPatch{op: 'remove'}", {}, frozenset(), frozenset({"Object"}))

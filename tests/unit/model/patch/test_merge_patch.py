@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from fairlead.model.patch.merge import merge_patch
+from fairlead.model.patch.merge import merge_patch, patch_between
 
 CASES: list[tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = [
     ({"a": "b"}, {"a": "c"}, {"a": "c"}),
@@ -49,3 +49,23 @@ def test_the_result_shares_nothing_with_object_or_patch() -> None:
 
 def test_fields_stay_where_they_were_and_new_ones_follow() -> None:
     assert list(merge_patch({"b": 1, "a": 1}, {"c": 1, "a": 2})) == ["b", "a", "c"]
+
+
+@pytest.mark.parametrize(
+    ("current", "wanted", "part", "whole"),
+    [
+        ({"a": 1}, {"a": 1}, {}, {}),
+        ({"a": 1}, {"a": 2}, {"a": 2}, {"a": 2}),
+        ({}, {"a": {"b": 1}}, {"a": {"b": 1}}, {"a": {"b": 1}}),
+        ({"a": {"b": 1, "c": 2}}, {"a": {"b": 1}}, {}, {"a": {"c": None}}),
+        ({"a": {"b": 1, "c": 2}}, {"a": {"c": None}}, {"a": {"c": None}}, {"a": {"b": None, "c": None}}),
+        ({"a": {"b": 1}}, {"a": {"c": None}}, {}, {"a": {"b": None}}),
+        ({"a": [1, 2]}, {"a": [2, 1]}, {"a": [2, 1]}, {"a": [2, 1]}),
+        ({"a": 1, "b": {"c": 1}}, {"b": 2}, {"b": 2}, {"a": None, "b": 2}),
+    ],
+)
+def test_a_patch_between_two_names_only_what_must_change(
+    current: dict[str, Any], wanted: dict[str, Any], part: dict[str, Any], whole: dict[str, Any]
+) -> None:
+    assert patch_between(current, wanted, removes=False) == part
+    assert patch_between(current, wanted) == whole

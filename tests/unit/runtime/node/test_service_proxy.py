@@ -90,7 +90,7 @@ def test_an_end_of_one_direction_leaves_the_other_open() -> None:
         async with backend(echo) as there, proxied(there) as (proxy, address, port):
             assert await asked(address, port, b"abc" * 100_000) == b"cba" * 100_000
             await until(lambda: proxy.connections == 0)
-            assert (proxy.accepted, proxy.refused, proxy.retried) == (1, 0, 0)
+            assert proxy.retried == 0
             ((_, counts),) = proxy.counts()
             assert (counts.accepted, counts.no_endpoint, counts.unanswered) == (1, 0, 0)
 
@@ -129,7 +129,6 @@ def test_a_connection_that_nobody_takes_is_reset(backends: tuple[Backend, ...]) 
             with pytest.raises(ConnectionResetError):
                 await asked(address, port, b"x")
             await until(lambda: proxy.connections == 0)
-            assert proxy.refused == (not backends)
             ((service, counts),) = proxy.counts()
             assert service == "default/web:80"
             found = (counts.accepted, counts.no_endpoint, counts.unanswered)
@@ -259,7 +258,7 @@ def test_an_address_that_another_agent_serves_is_taken_over_as_soon_as_that_one_
             first.close()
             await until(lambda: second.listening == ((address, port),))
             assert await asked(address, port) == b"a"
-            assert (second.accepted, told) == (1, [])
+            assert ([each.accepted for _, each in second.counts()], told) == ([1], [])
             second.close()
 
     run(work())

@@ -14,6 +14,7 @@ from fairlead.store.contract import (
     Absent,
     Batch,
     CommitFailed,
+    CommitOutcome,
     Committed,
     CommittedChange,
     JournalError,
@@ -66,6 +67,13 @@ class Bench:
         )
         self.driver.start()
 
+    async def commit(self, transaction: Transaction) -> CommitOutcome:
+        answered: asyncio.Future[CommitOutcome] = asyncio.get_running_loop().create_future()
+        self.driver.submit(
+            transaction, lambda outcome: None if answered.done() else answered.set_result(outcome)
+        )
+        return await answered
+
 
 def put(name: str) -> Transaction:
     key = Key("pods", "a", name)
@@ -79,7 +87,7 @@ def run(work: Coroutine[Any, Any, None]) -> None:
 def test_what_arrives_in_one_turn_commits_together() -> None:
     async def work() -> None:
         bench = Bench(Disk())
-        outcomes = await asyncio.gather(*[bench.driver.commit(put(str(n))) for n in range(50)])
+        outcomes = await asyncio.gather(*[bench.commit(put(str(n))) for n in range(50)])
         assert all(isinstance(outcome, Committed) for outcome in outcomes)
         assert bench.disk.batches == [50]
         assert len(bench.published) == 50
@@ -111,9 +119,9 @@ def test_a_full_disk_fails_the_write_and_the_next_one_works() -> None:
         disk = Disk()
         bench = Bench(disk)
         disk.fail_before = JournalError("StorageFull", "no space left")
-        outcome = await bench.driver.commit(put("x"))
+        outcome = await bench.commit(put("x"))
         assert outcome == CommitFailed("StorageFull", "no space left")
-        while isinstance(outcome := await bench.driver.commit(put("x")), CommitFailed):
+        while isinstance(outcome := await bench.commit(put("x")), CommitFailed):
             assert outcome.reason in ("Halted", "StorageFull")
             await asyncio.sleep(0.01)
         assert isinstance(outcome, Committed)
@@ -127,8 +135,8 @@ def test_a_write_that_was_durable_although_it_failed_is_found_and_published() ->
         disk = Disk()
         bench = Bench(disk)
         disk.fail_after = JournalError("StorageFailed", "the disk said nothing")
-        assert isinstance(await bench.driver.commit(put("x")), CommitFailed)
-        while isinstance(outcome := await bench.driver.commit(put("x")), CommitFailed):
+        assert isinstance(await bench.commit(put("x")), CommitFailed)
+        while isinstance(outcome := await bench.commit(put("x")), CommitFailed):
             await asyncio.sleep(0.01)
         assert isinstance(outcome, PreconditionFailed), "it exists: the first attempt had been durable"
         assert [change.entry.key.name for change in bench.published] == ["x"]
@@ -142,8 +150,8 @@ def test_an_unforeseen_error_in_the_writer_thread_does_not_stop_writing_for_good
         disk = Disk()
         bench = Bench(disk)
         disk.fail_before = ZeroDivisionError("a bug")
-        assert isinstance(await bench.driver.commit(put("x")), CommitFailed)
-        while isinstance(outcome := await bench.driver.commit(put("y")), CommitFailed):
+        assert isinstance(await bench.commit(put("x")), CommitFailed)
+        while isinstance(outcome := await bench.commit(put("y")), CommitFailed):
             await asyncio.sleep(0.01)
         assert isinstance(outcome, Committed)
         await bench.driver.stop(5)
@@ -164,7 +172,7 @@ def test_an_unforeseen_error_while_history_is_compacted_does_not_stop_writing(mo
         bench = Bench(Damaged())
         while len(tried) < 2:  # it is tried again, so the writer lives
             await asyncio.sleep(0.01)
-        assert isinstance(await bench.driver.commit(put("a")), Committed)
+        assert isinstance(await bench.commit(put("a")), Committed)
         await bench.driver.stop(5)
 
     run(work())
@@ -183,10 +191,10 @@ def test_an_unforeseen_error_while_the_journal_is_read_again_is_answered() -> No
         disk = Unreadable()
         bench = Bench(disk)
         disk.fail_after, disk.broken = JournalError("StorageFailed", "no more"), True
-        assert isinstance(await bench.driver.commit(put("a")), CommitFailed)
-        assert isinstance(await bench.driver.commit(put("b")), CommitFailed)
+        assert isinstance(await bench.commit(put("a")), CommitFailed)
+        assert isinstance(await bench.commit(put("b")), CommitFailed)
         disk.broken = False
-        assert isinstance(await bench.driver.commit(put("c")), CommitFailed | Committed)
+        assert isinstance(await bench.commit(put("c")), CommitFailed | Committed)
         await bench.driver.stop(5)
 
     run(work())
@@ -212,7 +220,7 @@ def test_history_is_compacted_until_nothing_is_left_to_forget(monkeypatch: Any) 
         bench = Bench(Disk(), Retention(seconds=0.0, bytes_max=0))
         for number in range(5):
             key = Key("pods", "a", "x")
-            await bench.driver.commit(Transaction((Put(key, "u", b'{"v":"', b'","n":%d}' % number),)))
+            await bench.commit(Transaction((Put(key, "u", b'{"v":"', b'","n":%d}' % number),)))
         while bench.store.floor("pods") < 5:
             await asyncio.sleep(0.01)
         assert any(isinstance(event, FloorsMoved) for event in bench.events)

@@ -1,4 +1,4 @@
-"""What AccessGrants allow, at any moment: the last link of the chain of authorizers (`authz.py`).
+"""What AccessGrants allow, at any moment: the last link of the chain of authorizers (`api/access/authz.py`).
 
 Asked only about what nothing else allows, so that a request is done under a grant only if it could not be done without.
 Whoever publishes commits hands them to `observe` before a client gets its answer: a grant that was revoked or deleted

@@ -1,8 +1,8 @@
 """What roles and bindings grant, at any moment: an Authorizer over the objects that are committed.
 
-One per server, a link of the chain (`authz.py`). Whoever publishes commits hands them to `observe` before a client gets
-its answer, so that a binding that was deleted grants nothing from then on; `learn` reads what a store has at a start.
-A role or binding that is damaged or cannot be understood grants nothing, and what is returned tells of it.
+One per server, a link of the chain (`api/access/authz.py`). Whoever publishes commits hands them to `observe` before a
+client gets its answer, so that a binding that was deleted grants nothing from then on; `learn` reads what a store has
+at a start. A role or binding that is damaged or cannot be understood grants nothing, and what is returned tells of it.
 
 A question costs a look into a dictionary: answers are remembered until a role or binding changes, one for all objects
 of a resource where no rule of the user names single ones. An answer that is not remembered costs one pass over the

@@ -1,4 +1,4 @@
-"""All functions of expressions, of all libraries. Asked by `checker.py` what there is, and by `compiler.py` for it."""
+"""All functions of expressions, of all libraries. Asked by `cel/checker.py` and by `cel/compiler.py`."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ _TOGETHER = 25  # these share commits; one after the other they would fall behin
 _LOOKS = 8
 
 
-class Expirer:
+class EventExpirer:
     """Fed by `observe`, worked by `run`."""
 
     def __init__(self, host: ServingHost, kept: EventsKept, clock: Callable[[], float]) -> None:

@@ -12,7 +12,7 @@ import pytest
 from fairlead.model.key import Key
 from fairlead.port.request import Reply, Request
 from fairlead.reconcile.event_expiry import EventsKept
-from fairlead.runtime.server.expirer import EXPIRED_AT_ONCE_MAX, Expirer
+from fairlead.runtime.server.event_expirer import EXPIRED_AT_ONCE_MAX, EventExpirer
 from fairlead.store.contract import ADDED, DELETED, CommittedChange, Entry
 
 
@@ -23,7 +23,7 @@ class SlowHost:
         self.commits = self.asked = 0
         self._status = status
         self._waiting: list[tuple[Request, asyncio.Future[Reply]]] = []
-        self.expirer: Expirer | None = None
+        self.expirer: EventExpirer | None = None
         catalog = SimpleNamespace(find_kind=lambda *_: None)  # nothing lives that Events are about
         self.api = SimpleNamespace(desk=SimpleNamespace(catalog=catalog))
 
@@ -46,8 +46,8 @@ class SlowHost:
             answered.set_result(Reply(self._status, b""))
 
 
-def expirer_of(host: SlowHost, events: int) -> Expirer:
-    expirer = Expirer(cast(Any, host), EventsKept(0.0, per_object=1000), clock=time.time)
+def expirer_of(host: SlowHost, events: int) -> EventExpirer:
+    expirer = EventExpirer(cast(Any, host), EventsKept(0.0, per_object=1000), clock=time.time)
     host.expirer = expirer
     for number in range(events):
         entry = Entry(Key("events", "default", f"e-{number}"), "u", number + 1, b"")
