@@ -31,7 +31,7 @@ CUSTOM = ("example.com", "v1", "widgets")
 # Without a token. Everything else is 401.
 PUBLIC = {
     *("/readyz", "/livez", "/healthz", "/version"),
-    *("/readyz/ping", "/livez/ping", "/healthz/ping", "/readyz/store", "/healthz/store"),
+    *("/readyz/ping", "/livez/ping", "/healthz/ping", "/readyz/store", "/healthz/store", "/readyz/room"),
     *(f"/readyz/{check}" for check in CHECKS),
 }
 # For everyone signed in, whatever their roles: what clients need before they can ask for anything.
