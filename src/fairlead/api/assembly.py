@@ -51,6 +51,7 @@ class Remembered:
     alike: SpecCache = field(default_factory=SpecCache)
     managing: Managing = field(default_factory=Managing)
     audit: AuditMemory = field(default_factory=AuditMemory)
+    make_audit: Callable[[AuditMemory], Audit] = lambda known: Audit(built_in=known)
 
 
 class Assembly:
@@ -68,7 +69,7 @@ class Assembly:
         self.store = store
         self.hub = Hub(store)
         known = remembered or Remembered()
-        self.served, tables, audit = Served(), load_tables().branch(), Audit(built_in=known.audit)
+        self.served, tables, audit = Served(), load_tables().branch(), known.make_audit(known.audit)
         self.custom = CustomKinds(self.served, tables)
         self.audit_policy = PolicyInForce(audit)
         self.grants = Grants()

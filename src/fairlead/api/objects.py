@@ -117,6 +117,14 @@ def delete(kind: Kind, key: Key, obj: Json, spec: msgspec.Raw | None = None, man
     return Remove(key, obj["metadata"]["uid"], head, tail)
 
 
+def removal(entry: Entry) -> Remove:
+    """As it is stored."""
+    data = entry.data
+    return Remove(
+        entry.key, entry.uid, data[: data.find(_REVISION) + len(_REVISION)], data[after_revision(data) :]
+    )
+
+
 def preview(kind: Kind, obj: Json, revision: int | None, managed: bytes = b"") -> bytes:
     """The bytes as they would be stored: what a dry run shows. A new object has no revision yet."""
     metadata = {name: value for name, value in obj["metadata"].items() if name != "resourceVersion"}

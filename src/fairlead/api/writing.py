@@ -218,6 +218,8 @@ def plan_create(
 
 def audit_notes(desk: Desk, attempt: Attempt) -> tuple[Note, ...]:
     """Who changed which fields of what: commits together with the change, or not at all."""
+    if not desk.audit.is_kept:
+        return ()
     new, old, key = attempt.new, attempt.old, attempt.key
     assert new is not None
     kind = attempt.kind

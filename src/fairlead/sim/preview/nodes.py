@@ -4,9 +4,9 @@ What a hollow node does with a pod (`agent/hollow/pod.py`) is done here for ever
 stays as it is, and so do its pods. Nothing is known of how long a container of a Job will run, or when one that is not
 ready will be: such pods stay as they were found.
 
-Starting a pod touches nothing but its status, so it goes straight into the store; what ends one goes through the API,
-which gives back what the pod had been charged for. What is due about the same time is done together: a plane that hears
-of it at once has less to decide.
+Starting a pod touches nothing but its status, so it goes straight into the store. What ends one goes through the API,
+which gives back what the pod had been charged for, and asks the policies of people, where there are any. What is due
+about the same time is done together: a plane that hears of it at once has less to decide.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ from fairlead.api.access.users import MASTERS, User
 from fairlead.core import codec
 from fairlead.model.catalog import CATALOG
 from fairlead.model.key import Key
+from fairlead.model.kinds.admission import bindings
 from fairlead.model.patch.merge import merge_patch
 from fairlead.model.pod_decoder import decode_pod
-from fairlead.model.views import JOBS, NODES, PODS, Node, Pod
+from fairlead.model.views import JOBS, NODES, PLACEMENT_QUOTAS, PODS, RESOURCE_QUOTAS, Node, Pod
 from fairlead.port.request import MERGE_PATCH, Reply, Request
 from fairlead.sim.processes.server import SimulatedServer
 from fairlead.sim.time import Timeline
@@ -36,6 +37,7 @@ _GRID_MS = 500
 _USER = User("system:fairlead:node", groups=(MASTERS,))
 _NODE = msgspec.json.Decoder(Node)
 _PACE = HollowDelays()
+_QUOTAS = (RESOURCE_QUOTAS.name, PLACEMENT_QUOTAS.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +123,10 @@ class PlayedNodes:
         if step.intent in ("start", "ready"):
             self._start(entry, step)
         elif step.remove or (step.intent == "stop" and _is_simple(pod)):
+            if _is_simple(pod) and not self._concerns_others(pod):
+                premise = AtRevision(entry.key, entry.revision)
+                self._submit(Transaction((objects.removal(entry),), (premise,)))
+                return
             options = {"gracePeriodSeconds": 0, "preconditions": {"uid": pod.metadata.uid}}
             self._ask("delete", pod, codec.encode(options))
         else:
@@ -131,7 +137,18 @@ class PlayedNodes:
         found["status"] = merge_patch(found.get("status") or {}, step.status or {})
         put = objects.put(self._kind, entry.key, found)
         premise = AtRevision(entry.key, entry.revision)
-        self._server.submit(Transaction((put,), (premise,)), NODE, lambda outcome: None)
+        self._submit(Transaction((put,), (premise,)))
+
+    def _submit(self, transaction: Transaction) -> None:
+        self._server.submit(transaction, NODE, lambda outcome: None)
+
+    def _concerns_others(self, pod: Pod) -> bool:
+        """Somebody counts it, or may have a say in its deletion."""
+        read = self._server.store
+        namespace = pod.metadata.namespace
+        return bool(
+            any(read.list(each, namespace) for each in _QUOTAS) or read.list(bindings.VALIDATING.resource)
+        )
 
     def _ask(self, verb: str, pod: Pod, body: bytes, subresource: str = "") -> None:
         meta = pod.metadata

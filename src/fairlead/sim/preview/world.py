@@ -15,11 +15,13 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 from fairlead.api.access.users import MASTERS, User
 from fairlead.api.apply.managing import Managing
 from fairlead.api.assembly import Remembered
 from fairlead.api.attempt import Attempt
+from fairlead.api.audit.recording import Audit
 from fairlead.cache.events import Broke, Framed
 from fairlead.control.instructions import Answers, Call, Outbox, PlaneEvent, PlaneInstruction, Record, Replied
 from fairlead.control.placing import Placer
@@ -44,7 +46,7 @@ from fairlead.sim.processes.planes import MakePlane, PlaneProcess
 from fairlead.sim.processes.server import SimulatedServer
 from fairlead.sim.rest import nothing_is_due
 from fairlead.sim.time import Timeline
-from fairlead.store.contract import CommittedChange
+from fairlead.store.contract import CommittedChange, Note
 from fairlead.store.watch import Subscription
 
 PERSON = "you"  # whoever asks for the change, as an actor
@@ -277,9 +279,22 @@ class _Unmanaged(Managing):
         """Nothing is written down."""
 
 
+class _Unaudited(Audit):
+    """Who wrote what is told by the commits of the world."""
+
+    __slots__ = ()
+
+    @property
+    def is_kept(self) -> bool:
+        return False
+
+    def accepted(self, *about: Any, **more: Any) -> tuple[Note, ...]:
+        return ()
+
+
 def _memory() -> Memory:
     memory = Memory()
-    memory.remembered = Remembered(managing=_Unmanaged())
+    memory.remembered = Remembered(managing=_Unmanaged(), make_audit=lambda _: _Unaudited())
     return memory
 
 
