@@ -105,7 +105,9 @@ def free_lease(server: Running) -> None:
 def test_one_that_was_killed_can_be_started_again(server: Running, started: Any) -> None:
     """Its server goes on telling what it heard of it last, which is no scheduler of the server's own."""
     first = started("first")
-    eventually(lambda: "first leads" in first.said)  # or the second, which finds the lease free, leads at once
+    eventually(
+        lambda: "first leads" in first.said
+    )  # or the second, which finds the lease free, leads at once
     eventually(lambda: server.request("GET", "/fairlead/v1/queues")[1].get("plane") == "first")
     first.kill()
     second = started("second")

@@ -416,7 +416,9 @@ def test_on_a_full_disk_leases_are_renewed_and_deletions_work_whoever_else_fills
                     "POST", CONFIGMAPS, configmap("no", "z"), connection=connection
                 )
                 assert status == 507
-                assert "only leases, overrides and deletions are written" in answer["message"]
+                assert (
+                    "only leases, overrides, runs of runbooks and deletions are written" in answer["message"]
+                )
         for _ in range(3):  # what cannot be recorded is read, and counted
             assert server.request("GET", f"{SECRETS}/s", connection=connection)[0] == 200
         metrics = server.request("GET", "/metrics")[1]

@@ -17,6 +17,7 @@ from fairlead.ledger.cohort import Cohort, CohortMember, borrowed, held_back, le
 from fairlead.ledger.quota import format_like
 from fairlead.model.key import Key
 from fairlead.model.kind import Json
+from fairlead.model.selectors import LabelMatcher
 from fairlead.model.views import Pod
 from fairlead.store.contract import Reader
 
@@ -31,22 +32,19 @@ class CohortsTold(NamedTuple):
 
 
 def cohorts_told(read: Reader, sight: Sight) -> CohortsTold:
-    found: dict[str, list[list[tuple[Key, Json]]]] = {}  # those of one name by their nodes
+    found: dict[
+        tuple[str, LabelMatcher | None], list[tuple[Key, Json]]
+    ] = {}  # those of one name by their nodes
     refused: dict[str, list[Pod]] = {}  # by namespace
     for entry in sound_entries(read, PLACEMENT):
         quota = tree(entry)
         if not (cohort := str(quota["spec"].get("cohort") or "")):
             continue
-        groups = found.setdefault(cohort, [])
-        nodes = nodes_of(quota)
-        alike = next((each for each in groups if nodes_of(each[0][1]) == nodes), None)
-        if alike is None:
-            groups.append([(entry.key, quota)])
-        else:
-            alike.append((entry.key, quota))
+        found.setdefault((cohort, nodes_of(quota)), []).append((entry.key, quota))
         if entry.key.namespace not in refused:
             refused[entry.key.namespace] = list(pods_refused(read, entry.key.namespace))
-    told = (_cohort(read, name, each, refused, sight) for name in sorted(found) for each in found[name])
+    by_name = sorted(found.items(), key=lambda each: each[0][0])
+    told = (_cohort(read, name, quotas, refused, sight) for (name, _), quotas in by_name)
     damaged = sorted(key for key in read.damaged if key.resource == PLACEMENT)
     left_out = [_full(key) if sight.sees(PLACEMENT, key.namespace, key.name) else _ANOTHER for key in damaged]
     return CohortsTold([each for each in told if each is not None], left_out)

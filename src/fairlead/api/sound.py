@@ -23,6 +23,11 @@ class Sound:
         self._read = read
 
     @property
+    def unjudged(self) -> Reader:
+        """What it reads from, stand-ins and all."""
+        return self._read
+
+    @property
     def revision(self) -> int:
         return self._read.revision
 
@@ -67,9 +72,9 @@ class Sound:
         return self._read.changes_after(revision, resource, limit)
 
 
-def sound_entries(read: Reader, resource: str) -> Sequence[Entry]:
+def sound_entries(read: Reader, resource: str, namespace: str = "") -> Sequence[Entry]:
     """Those that are not damaged, for who goes on without the others, as all do that learn as a server starts."""
-    entries = read.list(resource)
+    entries = (read.unjudged if isinstance(read, Sound) else read).list(resource, namespace)
     damaged = read.damaged
     return [each for each in entries if each.key not in damaged] if damaged else entries
 

@@ -53,6 +53,7 @@ from fairlead.store.contract import (
     FREEING,
     LEASE,
     ORDINARY,
+    RUN,
     Absent,
     AtRevision,
     CommitFailed,
@@ -292,12 +293,14 @@ def transaction_for(desk: Desk, attempt: Attempt) -> Transaction:
 def _claim(attempt: Attempt) -> str:
     """Whether this may be written on a full disk: nodes must be heard, leaders stay, people can intervene, and
     deletions make room. A run of a runbook, of which there may be many, takes of the room for deletions, not of that
-    for leases."""
+    for leases, and leaves them a part of it."""
     resource = attempt.kind.resource
     if resource == _OVERRIDES or (resource == _LEASES and attempt.key.namespace in _LEASE_NAMESPACES):
         return LEASE
     assert attempt.new is not None
-    return FREEING if resource == _RUNS or "deletionTimestamp" in attempt.new["metadata"] else ORDINARY
+    if "deletionTimestamp" in attempt.new["metadata"]:
+        return FREEING
+    return RUN if resource == _RUNS else ORDINARY
 
 
 def plan_at(transaction: Transaction, answer: Callable[[Committed], Reply]) -> Plan:

@@ -8,7 +8,7 @@ from typing import Any
 from fairlead.cli.client import ApiClient
 from fairlead.core.errors import Forbidden
 from fairlead.core.times import parse_time
-from fairlead.model.kinds.scheduleroverride import changed_fields
+from fairlead.model.kinds.scheduleroverride import APPROVED, changed_fields
 
 Json = dict[str, Any]
 
@@ -34,4 +34,10 @@ def still_holding(known: Iterable[Json], ended: Json, now: float) -> str:
         and each["spec"]["target"] == spec["target"]
         and said & {*changed_fields(each["spec"])}
         and parse_time(each["spec"]["expiresAt"]) > now
+        and (not each["spec"].get("approval") or _is_approved(each))
     )
+
+
+def _is_approved(override: Json) -> bool:
+    conditions = (override.get("status") or {}).get("conditions") or ()
+    return any((each["type"], each["status"]) == (APPROVED, "True") for each in conditions)

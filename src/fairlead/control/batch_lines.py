@@ -46,11 +46,12 @@ _named = msgspec.json.Decoder(_Named).decode
 
 
 class BatchLines:
-    """For one answer: the batch that was found last serves the next line as well."""
+    """For one answer: the batch that was looked for last serves the next line as well, found or not."""
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
         self._last: SharedLine | None = None
+        self._missed: tuple[int, str] | None = None
 
     def whole(self, sequence: int, note: Note) -> Note:
         body = note.body
@@ -69,8 +70,11 @@ class BatchLines:
         last = self._last
         if last is not None and (last.batch, last.time) == (number, time):
             return last
+        if self._missed == (number, time):
+            return None
         body = find_batch(self._journal, sequence, position, number, time)
         if body is None:
+            self._missed = number, time
             return None
         self._last = _shared(body)
         return self._last

@@ -25,7 +25,7 @@ from fairlead.ledger.walls import NONE as NO_WALLS
 from fairlead.ledger.walls import Walls, walls_of
 from fairlead.model.selectors import NOTHING, LabelMatcher, Requirement, from_object, label_selector
 from fairlead.model.specs import SPECS_MAX
-from fairlead.model.views import Container, Json, Meta, Pod, PodSpec, Toleration
+from fairlead.model.views import DAEMONSETS, Container, Json, Meta, Owner, Pod, PodSpec, Toleration
 
 # More than any machine has; thousands of such pods, and a hundred times their sum, still fit into a column.
 #: bound: plane | amount of a resource that is told from more | taken for this
@@ -108,6 +108,7 @@ class Facts:
     priority_class: str = ""
     controller: str = ""  # uid of the owner that manages it
     workload: tuple[Name, ...] = ()  # what an override may call it
+    of_daemonset: bool = False  # made for one node by a DaemonSet
     reservation: str = ""  # the one it names
     walls: Walls = NO_WALLS
     own: Facts | None = None  # what it would be without an override that gives it another priority
@@ -209,8 +210,25 @@ def facts_of(pod: Pod) -> Facts:
         priority_class=spec.priority_class_name,
         controller=controller.uid if controller is not None else "",
         workload=names_of_owner(meta),
+        of_daemonset=_is_of_daemonset(controller, required),
         reservation=meta.annotations.get(ANNOTATION, ""),
         walls=walls_of(spec),
+    )
+
+
+def _is_of_daemonset(controller: Owner | None, required: Json | None) -> bool:
+    """As its controller makes them: with itself as the owner, and with one node by name. Anybody may name an owner."""
+    if controller is None or (controller.api_version, controller.kind) != (
+        DAEMONSETS.api_version,
+        DAEMONSETS.kind,
+    ):
+        return False
+    terms: list[Json] = (required or {}).get("nodeSelectorTerms") or []
+    return len(terms) == 1 and any(
+        each.get("key") == "metadata.name"
+        and each.get("operator") == "In"
+        and len(each.get("values") or ()) == 1
+        for each in terms[0].get("matchFields") or ()
     )
 
 

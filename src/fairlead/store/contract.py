@@ -99,9 +99,9 @@ class Note(msgspec.Struct, frozen=True, gc=False):
     revision: int = 0  # of its transaction's last change; filled in by the store, 0 if it changed nothing
 
 
-# Who may write when the disk is full, into the room that is kept for it: nobody; what takes something away, and runs of
+# Who may write when the disk is full, into the room that is kept for it: nobody; what takes something away; runs of
 # runbooks; leases and what people lay down for a while.
-ORDINARY, FREEING, LEASE = "", "freeing", "lease"
+ORDINARY, FREEING, RUN, LEASE = "", "freeing", "run", "lease"
 
 
 class Transaction(msgspec.Struct, frozen=True, gc=False):

@@ -31,6 +31,11 @@ def test_only_what_holds_the_same_of_the_same_target_is_named() -> None:
     now = 1767225600.0 + 7
     known[-1]["spec"]["expiresAt"] = "2026-01-01T00:00:05Z"
     assert still_holding(known, mine, now) == "same of ann"
+    waits = override("waits", "bob", pauseRollout=True)
+    waits["spec"]["approval"] = "it closes much"
+    assert still_holding([mine, waits], mine, now) == "", "it holds nothing yet"
+    waits["status"] = {"conditions": [{"type": "Approved", "status": "True"}]}
+    assert still_holding([mine, waits], mine, now) == "waits of bob"
     assert still_holding([mine], mine, now) == ""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fairlead.core.times import timestamp
 from fairlead.decision.contract import FirstTurn
 from fairlead.ledger.zone_weights import note_of, weights_of
 from fairlead.model.key import Key
@@ -129,9 +130,28 @@ def test_an_override_that_the_leader_has_not_heard_of_says_so_for_as_long_as_one
     assert world.revision == revision  # it is not written again
     (effect,) = unled([the(world)], 31.0, 15.0, world.now)
     world.edit_status(OVERRIDES, "shift", effect.patch["status"])
-    assert wanted()[0][:2] == ("False", "NoLeader")
+    found = {each.type: each.reason for each in the(world).status.conditions}
+    assert found["SchedulerOverrideObserved"] == "NoLeader"
+    assert wanted()[0][:2] == ("False", "NotHeard")  # one leads again, and has not heard of it either
     world.settle((RUNS,))
     assert wanted()[0][:2] == ("True", "Observed")
+
+
+def test_one_that_was_approved_and_is_not_heard_of_says_so() -> None:
+    world = World()
+    shifted(world)
+    key = Key(OVERRIDES.name, "default", "shift")
+    world.overwrite(key, lambda override: override["spec"].update(approval="it closes much"))
+    world.settle((RUNS,))
+    assert {each.reason for each in the(world).status.conditions} == {"AwaitingApproval"}
+    world.tick(60)
+    approved = {"type": "Approved", "status": "True", "reason": "Approved", "message": "by jane"}
+    approved["lastTransitionTime"] = timestamp(world.now)
+    world.overwrite(key, lambda override: override["status"]["conditions"].append(approved))
+    assert not [*unled([the(world)], 1.0, 15.0, world.now)]
+    world.tick(3)
+    (effect,) = unled([the(world)], 1.0, 15.0, world.now)
+    assert "NotHeard" in str(effect.patch)
 
 
 def test_the_leader_that_is_named_is_that_of_the_controllers() -> None:

@@ -26,6 +26,7 @@ from fairlead.model.views import (
     Resource,
 )
 from fairlead.reconcile.deployment.decider import deployment_decider
+from fairlead.reconcile.deployment.rollout import DESIRED as ROLLOUT_SIZE
 from fairlead.reconcile.overrides.capacity import capacity_decider
 from fairlead.reconcile.overrides.decider import ENDED_KEPT_SECONDS, override_decider
 from fairlead.reconcile.overrides.drain import drain_decider
@@ -204,6 +205,19 @@ def test_a_rollout_takes_nothing_away_of_what_grew_before_the_plane_heard_of_an_
     world.edit(DEPLOYMENTS, "web", {"spec": {"replicas": 12}})
     roll(world, deciders)
     assert sizes(world) == [0, 2]  # as it was noted: it has given up the rest
+
+
+def test_who_writes_the_note_of_a_set_lifts_no_pause() -> None:
+    world, deciders = World(), (deployment_decider(), replicaset_decider())
+    world.add(DEPLOYMENTS, "web", spec=workload(replicas=3))
+    roll(world, deciders)
+    lay_down(world, "calm", "workload/web", pauseExpansion=True)
+    (own,) = world.list(REPLICASETS)
+    note = {"metadata": {"annotations": {ROLLOUT_SIZE: "100"}}}
+    world.edit(REPLICASETS, own.metadata.name, note)
+    world.edit(DEPLOYMENTS, "web", {"spec": {"replicas": 10}})
+    roll(world, deciders)
+    assert sizes(world) == [3]
 
 
 def _noted_as_two(override: Json) -> None:

@@ -89,7 +89,7 @@ def test_every_decision_comes_out_the_same(incident: Artifact) -> None:
 
 
 def test_only_what_tells_of_an_outcome_is_not_run_again(incident: Artifact) -> None:
-    assert all("tells what became of another" in why for why in replay(incident).skipped)
+    assert not replay(incident).skipped, "what tells of an outcome is part of the decision that it is about"
 
 
 def test_no_secret_is_in_it(incident: Artifact) -> None:

@@ -43,8 +43,10 @@ def reservation(name: str, at: str, cpu: str = "3", owner: str = "rs-1", **spec:
     )
 
 
-def owned(incoming: Pod, uid: str = "rs-1", names: str = "", kind: str = "ReplicaSet") -> Pod:
-    owner = {"kind": kind, "name": "web", "uid": uid, "controller": True}
+def owned(
+    incoming: Pod, uid: str = "rs-1", names: str = "", kind: str = "ReplicaSet", api_version: str = "apps/v1"
+) -> Pod:
+    owner = {"apiVersion": api_version, "kind": kind, "name": "web", "uid": uid, "controller": True}
     annotations = {"fairlead.dev/reservation": names} if names else {}
     meta: Json = {
         "name": incoming.metadata.name,
@@ -214,10 +216,32 @@ def test_nodes_of_a_class_are_for_those_it_allows(labels: Json, priority: str, w
     assert why == ({} if where == "abc" else {"node(s) were kept for capacity class recovery": 1})
 
 
-@pytest.mark.parametrize(("kind", "where"), [("DaemonSet", "abc"), ("ReplicaSet", "ab")])
-def test_a_class_keeps_no_pods_of_daemonsets_off(kind: str, where: str) -> None:
+FOR_ONE_NODE = {
+    "nodeAffinity": {
+        "requiredDuringSchedulingIgnoredDuringExecution": {
+            "nodeSelectorTerms": [
+                {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["c"]}]}
+            ]
+        }
+    }
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "api_version", "affinity", "where"),
+    [
+        ("DaemonSet", "apps/v1", FOR_ONE_NODE, "abc"),
+        ("ReplicaSet", "apps/v1", FOR_ONE_NODE, "ab"),
+        ("DaemonSet", "no.such/v1", FOR_ONE_NODE, "ab"),
+        ("DaemonSet", "apps/v1", {}, "ab"),
+    ],
+)
+def test_a_class_keeps_no_pods_of_daemonsets_off(
+    kind: str, api_version: str, affinity: Json, where: str
+) -> None:
     plugin = CapacityClasses((class_from(RECOVERY),))
-    assert told(plugin, cluster(NODES), owned(pod("p"), kind=kind))[0] == where
+    of_it = owned(pod("p", affinity=affinity), kind=kind, api_version=api_version)
+    assert told(plugin, cluster(NODES), of_it)[0] == where
 
 
 def test_a_reservation_in_a_class_opens_its_node() -> None:

@@ -8,6 +8,7 @@ from fairlead.model.key import Key
 from fairlead.store.contract import (
     FREEING,
     LEASE,
+    RUN,
     Absent,
     CommitFailed,
     Committed,
@@ -41,7 +42,7 @@ from fairlead.store.events import (
 from fairlead.store.machine import Store, StoreLimits
 from fairlead.store.memory import MemoryJournal
 from fairlead.store.phases import OutOfTurn, StorePhase
-from fairlead.store.room import LEASE_BYTES_MAX
+from fairlead.store.room import LEASE_BYTES_MAX, RUN_BYTES_MAX
 
 A, B = Key("pods", "default", "a"), Key("pods", "default", "b")
 
@@ -313,6 +314,24 @@ def test_deletions_have_as_much_room_as_there_is() -> None:
     assert 6 in resolved(machine.handle(deletion(6, 10, keys[1])))
     machine.handle(RoomLost("little is left", 10))
     assert machine.handle(deletion(7, 10, keys[1])) == ()
+
+
+def test_runs_of_runbooks_leave_half_of_the_room_to_deletions() -> None:
+    machine = store()
+    machine.handle(Submitted(1, write(A)))
+    machine.handle(Flush(1.0))
+    machine.handle(Appended())
+    machine.handle(RoomLost("little is left", 1000))
+
+    def run(ticket: int, size: int) -> tuple[Instruction, ...]:
+        put = Put(Key("runbookruns.fairlead.dev", "default", str(ticket)), "u", b"x" * size, b"")
+        return machine.handle(Submitted(ticket, Transaction((put,), claim=RUN)))
+
+    assert run(2, 450) == (FlushSoon(),)
+    assert 3 in resolved(run(3, 51))
+    assert machine.handle(deletion(4, 550)) == ()
+    machine.handle(RoomLost("little is left", 4 * RUN_BYTES_MAX))
+    assert 5 in resolved(run(5, RUN_BYTES_MAX + 1))
 
 
 def test_who_finds_no_room_twice_is_told_so_and_so_is_who_cannot_be_judged_again() -> None:

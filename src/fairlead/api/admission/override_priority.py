@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 from msgspec import structs
 
+from fairlead.api.admission.override_sight import readable
 from fairlead.api.admission.priority import CLASSES
 from fairlead.api.attempt import Attempt
 from fairlead.api.objects import tree
@@ -40,7 +41,7 @@ def priority_for(attempt: Attempt, wanted: SchedulerOverride, problems: Problems
         return None
     entry = attempt.read.get(Key(CLASSES, "", name))
     if entry is None or is_stand_in(entry.data):
-        known = sorted(each.key.name for each in attempt.read.list(CLASSES))
+        known = sorted(each.key.name for each in readable(attempt, CLASSES))
         problems.invalid(_AT, name, f"there is no such PriorityClass; there are {', '.join(known[:5])}")
         return None
     found = tree(entry)
@@ -99,9 +100,7 @@ def _usage(pod: Pod, template: Json | None) -> Usage:
 
 def _quotas_of_class(attempt: Attempt, namespace: str, pod: Pod) -> Iterator[ResourceQuota]:
     """Those that are about pods of this class, and not about all."""
-    for entry in attempt.read.list(RESOURCE_QUOTAS.name):
-        if entry.key.namespace != namespace or is_stand_in(entry.data):
-            continue
+    for entry in readable(attempt, RESOURCE_QUOTAS.name, namespace):
         quota = _quota(entry.data)
         expressions = quota.spec.scope_selector.get("matchExpressions") or ()
         named = any(each.get("scopeName") == "PriorityClass" for each in expressions)

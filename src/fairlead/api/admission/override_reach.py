@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
+from fairlead.api.admission.override_sight import readable
 from fairlead.api.admission.override_traffic import loads_of
 from fairlead.api.attempt import Attempt
 from fairlead.core.quantity import Form, Quantity, from_json
@@ -20,7 +21,6 @@ from fairlead.ledger import override as ledger
 from fairlead.model.kinds import scheduleroverride as kinds
 from fairlead.model.policy import plane_knobs
 from fairlead.model.views import DAEMONSETS, DEPLOYMENTS, NODES, STATEFULSETS, Node, SchedulerOverride
-from fairlead.store.damage import is_stand_in
 
 _node = msgspec.json.Decoder(Node).decode
 _NAMED_MAX = 3  # others in a sentence
@@ -28,7 +28,7 @@ _WEIGHED: dict[str, Form] = {"cpu": "decimal", "memory": "binary"}
 
 
 def nodes_of(attempt: Attempt) -> list[Node]:
-    return [_node(entry.data) for entry in attempt.read.list(NODES.name) if not is_stand_in(entry.data)]
+    return [_node(entry.data) for entry in readable(attempt, NODES.name)]
 
 
 def approval_of(
@@ -117,6 +117,6 @@ def _workloads(attempt: Attempt, wanted: SchedulerOverride) -> int:
     return sum(
         1
         for resource in (DEPLOYMENTS.name, STATEFULSETS.name, DAEMONSETS.name)
-        for entry in attempt.read.list(resource)
+        for entry in readable(attempt, resource)
         if space is None or entry.key.namespace == space
     )

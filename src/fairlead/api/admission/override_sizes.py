@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import msgspec
 
+from fairlead.api.admission.override_sight import readable
 from fairlead.api.attempt import Attempt
 from fairlead.ledger import override as ledger
 from fairlead.model.kind import Json
 from fairlead.model.kinds import scheduleroverride as kinds
 from fairlead.model.views import DEPLOYMENTS, REPLICASETS, STATEFULSETS, ReplicaSet, SchedulerOverride
 from fairlead.store.contract import AtRevision
-from fairlead.store.damage import is_stand_in
 
 _sized = msgspec.json.Decoder(ReplicaSet).decode  # of any kind with spec.replicas
 
@@ -26,9 +26,7 @@ def sizes_of(attempt: Attempt, wanted: SchedulerOverride, replaced: SchedulerOve
     is_named = kinds.split(wanted.spec.target)[0] in kinds.WORKLOADS
     found = []
     for resource in (DEPLOYMENTS, STATEFULSETS, REPLICASETS):
-        for entry in attempt.read.list(resource.name):
-            if is_stand_in(entry.data):
-                continue
+        for entry in readable(attempt, resource.name):
             each = _sized(entry.data)
             meta = each.metadata
             names = ledger.names_of(meta, resource.kind.lower())

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from fairlead.api.admission.override_sight import readable
 from fairlead.api.attempt import Attempt
 from fairlead.ledger import override as ledger
 from fairlead.ledger import zone_weights
@@ -45,8 +46,8 @@ def loads_of(attempt: Attempt, wanted: SchedulerOverride) -> Iterator[tuple[str,
 def _endpoints(attempt: Attempt, wanted: SchedulerOverride) -> dict[str, list[Json]]:
     """Those that are ready, by Service; two slices may tell of one while it moves."""
     found: dict[str, dict[tuple[str, ...], Json]] = {}
-    for entry in attempt.read.list(ENDPOINT_SLICES.name):
-        if is_stand_in(entry.data) or not zone_weights.may_weigh(wanted, entry.key.namespace):
+    for entry in readable(attempt, ENDPOINT_SLICES.name):
+        if not zone_weights.may_weigh(wanted, entry.key.namespace):
             continue
         each = _slice(entry.data)
         service = f"{entry.key.namespace}/{each.metadata.labels.get(SERVICE_NAME, '')}"

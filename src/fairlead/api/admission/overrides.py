@@ -20,6 +20,7 @@ from fairlead.api.admission.override_places import check_class, check_places
 from fairlead.api.admission.override_priority import check_quotas, priority_for
 from fairlead.api.admission.override_reach import approval_of, nodes_of
 from fairlead.api.admission.override_room import warn_of_full_disk
+from fairlead.api.admission.override_sight import readable
 from fairlead.api.admission.override_sizes import sizes_of
 from fairlead.api.admission.step import AdmissionStep
 from fairlead.api.attempt import Attempt
@@ -142,9 +143,7 @@ def _knobs(attempt: Attempt) -> plane_knobs.Numbers:
 
 
 def _known(attempt: Attempt) -> Iterable[SchedulerOverride]:
-    for entry in attempt.read.list(_RESOURCE):
-        if not is_stand_in(entry.data):
-            yield _override(entry.data)
+    return [_override(entry.data) for entry in readable(attempt, _RESOURCE)]
 
 
 def _check_replaced(wanted: SchedulerOverride, known: list[SchedulerOverride], problems: Problems) -> None:
@@ -241,8 +240,7 @@ def _instead(attempt: Attempt, resources: list[str], space: str) -> str:
     names = [
         f"{entry.key.resource.partition('.')[0].removesuffix('s')}/{entry.key.name}"
         for resource in resources
-        for entry in attempt.read.list(resource)
-        if entry.key.namespace == space
+        for entry in readable(attempt, resource, space)
     ]
     return f"; there are {', '.join(sorted(names)[:5])}" if names else ""
 

@@ -56,7 +56,7 @@ from fairlead.reconcile.overrides import proxies
 from fairlead.reconcile.overrides.heeding import key_of_reservation
 from fairlead.reconcile.overrides.raising import raised_pods, raising
 from fairlead.reconcile.overrides.residue import made_for, residue_of
-from fairlead.reconcile.overrides.telling import affected_by, undo_plan
+from fairlead.reconcile.overrides.telling import AWAITING, affected_by, undo_plan
 
 NAME = "overrides"
 #: bound: plane | an ended SchedulerOverride is kept for | it is removed
@@ -135,9 +135,7 @@ class _Keeper:
             yield from _alike(found, affected, "Ended", "it has ended", told, now)
             return
         if found.spec.approval and not ledger.is_approved(found):
-            yield from _alike(
-                found, affected, "AwaitingApproval", found.spec.approval, found.spec.approval, now
-            )
+            yield from _alike(found, affected, AWAITING, found.spec.approval, found.spec.approval, now)
             return
         fence = view.get(LEASES, PLANE_NAMESPACE, self._fence)
         holder = (fence.spec.holder_identity if fence is not None else "") or "the plane"

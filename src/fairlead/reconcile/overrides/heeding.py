@@ -40,6 +40,7 @@ from fairlead.model.views import (
 )
 from fairlead.reconcile.deployment.history import revision_of
 from fairlead.reconcile.deployment.rollout import DESIRED as ROLLOUT_SIZE
+from fairlead.reconcile.deployment.rollout import is_recreate, limits
 from fairlead.reconcile.statefulset_pods import ordinal_of
 
 W = TypeVar("W", Deployment, StatefulSet, ReplicaSet)
@@ -150,14 +151,21 @@ def _sized(
 
 def _told_to_sets(view: Reading, found: Deployment) -> int:
     """The size that its sets were given last, as it is noted on them: a rollout makes more than that for a while, or
-    fewer, or none where it recreates. Sets that were emptied before keep an older note."""
+    fewer, or none where it recreates. Sets that were emptied before keep an older note. Anybody who may write a set may
+    write such a note: it counts for no more than a rollout of that size would leave at this moment."""
     sets = view.owned(REPLICASETS, found.metadata.uid, found.metadata.namespace)
     used = [each for each in sets if each.spec.replicas]
     if not used:
         used = sorted(sets, key=lambda each: revision_of(each.metadata.annotations))[-1:]
     told = [each.metadata.annotations.get(ROLLOUT_SIZE, "") for each in used]
     sizes = [int(each) for each in told if each.isascii() and each.isdigit() and len(each) < 10]
-    return max(sizes) if sizes else sum(each.spec.replicas for each in used)
+    size, there = max(sizes, default=0), sum(each.spec.replicas for each in used)
+    if size <= there:
+        return size if sizes else there
+    if is_recreate(found.spec.strategy):
+        return there or size
+    of_that_size = structs.replace(found, spec=structs.replace(found.spec, replicas=size))
+    return size if size - limits(of_that_size).unavailable <= there else there
 
 
 def _up_to_the_last(view: Reading, found: StatefulSet) -> int:

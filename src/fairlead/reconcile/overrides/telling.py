@@ -10,6 +10,7 @@ from fairlead.model.kinds.scheduleroverride import split
 from fairlead.model.views import SchedulerOverride
 from fairlead.reconcile.overrides import proxies
 
+AWAITING = "AwaitingApproval"  # the reason of its conditions until it is approved
 _EXPANDING = {"deployment": ("deployment",), "statefulset": ("statefulset",), "replicaset": ("replicaset",)}
 _ROLLING = {"deployment": ("deployment",), "statefulset": ("statefulset",), "daemonset": ("daemonset",)}
 

@@ -16,12 +16,14 @@ from fairlead.core.times import parse_time, timestamp
 from fairlead.decision.effects import ChangeStatus
 from fairlead.decision.ensure import ensure_status
 from fairlead.ledger import override as ledger
-from fairlead.model.kinds.scheduleroverride import OBSERVED
+from fairlead.model.kinds.scheduleroverride import APPROVED, OBSERVED
 from fairlead.model.views import OVERRIDES, Condition, SchedulerOverride
 from fairlead.model.views.rules import SchedulerOverrideStatus
-from fairlead.reconcile.overrides.telling import affected_by
+from fairlead.reconcile.overrides.telling import AWAITING, affected_by
 
 NO_LEADER, NOT_HEARD, ENDED = "NoLeader", "NotHeard", "Ended"
+# What a plane that leads would have replaced as soon as it heard of an override that holds.
+_UNHEARD = frozenset({NO_LEADER, NOT_HEARD, AWAITING})
 _NAME = "unled"
 #: bound: plane | nobody leads if the leader's Lease has not changed for this many times its length | overrides say so
 UNLED_LEASES = 2.0
@@ -59,8 +61,8 @@ def unled(
             continue
         if not ledger.is_active(override, now):
             continue
-        is_known = any(each.type == OBSERVED and each.reason != NOT_HEARD for each in status.conditions)
-        age = now - parse_time(override.metadata.creation_timestamp)
+        age = now - parse_time(_held_since(override))
+        is_known = any(each.type == OBSERVED and each.reason not in _UNHEARD for each in status.conditions)
         if silent_seconds < patience and (is_known or age < UNHEARD_SECONDS):
             continue
         told, reason = "no plane leads", NO_LEADER
@@ -69,6 +71,13 @@ def unled(
         whole = f"{told}: not observed by {', '.join(affected_by(override))}"
         conditions = tuple(_conditions(override, told, whole, reason, now))
         yield from _write(override, structs.replace(status, conditions=conditions))
+
+
+def _held_since(override: SchedulerOverride) -> str:
+    """When it was made, or approved."""
+    approved = (each for each in override.status.conditions if each.type == APPROVED)
+    at = next((each.last_transition_time for each in approved), "")
+    return at or override.metadata.creation_timestamp
 
 
 def _end(override: SchedulerOverride, now: float) -> Iterator[ChangeStatus]:

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 from fairlead.control.instructions import DECISIONS, TURNS, Record
 from fairlead.core import codec
 from fairlead.core.errors import OperatorError
+from fairlead.core.kept import BoundedDict
 
 UNSENT = "unsent"
 FILE = "decisions.sqlite"
@@ -29,6 +30,8 @@ TURNS_KEPT_MAX = 20_000
 #: bound: plane | lines that wait for a server which does not answer | the oldest are not sent, and stay here
 UNSENT_MAX = 50_000
 _TRIM_AFTER = 1_000
+_BATCHES_KEPT = 256
+_SHARED = ("policy", "reads")
 _UNSENT_ROWS = "(number INTEGER PRIMARY KEY AUTOINCREMENT, stream TEXT, record BLOB)"
 
 
@@ -118,22 +121,23 @@ def read_decisions(directory: Path, stream: str = DECISIONS) -> Iterator[dict[st
         )
     try:
         with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as file:
-            batch: dict[str, Any] = {}
+            batches: BoundedDict[tuple[Any, ...], dict[str, Any]] = BoundedDict(_BATCHES_KEPT)
             for sequence, body in file.execute(f"SELECT sequence, record FROM {stream} ORDER BY sequence"):
                 record = codec.decode(body)
+                # An attempt that was merged until now stands among those of another batch, after its own.
                 if "assumed" in record:
-                    batch = record
-                elif "reads" not in record and _is_of(batch, record):
-                    record |= {"policy": batch["policy"], "reads": batch["reads"]}
+                    batches.keep(_batch_of(record), record)
+                elif "position" in record and "reads" not in record:
+                    batch = batches.get(_batch_of(record), {})
+                    record |= {name: batch[name] for name in _SHARED if name in batch}
                 yield {"sequence": sequence, "record": record}
     except sqlite3.Error as error:
         raise _unusable(path, error) from error
 
 
-def _is_of(batch: dict[str, Any], record: dict[str, Any]) -> bool:
-    """Whether an attempt is of this batch, in whose line, before it, stands what its attempts share
-    (`control/batch_lines.py`)."""
-    return "position" in record and all(batch.get(each) == record[each] for each in ("batch", "time"))
+def _batch_of(record: dict[str, Any]) -> tuple[Any, ...]:
+    """In whose line, before it, stands what its attempts share (`control/batch_lines.py`)."""
+    return record.get("time"), record.get("batch")
 
 
 def _unusable(path: Path, error: sqlite3.Error) -> OperatorError:

@@ -26,7 +26,7 @@ WAL_BYTES = 6 * 1024 * 1024
 PAGES_BYTES = 3 * 1024 * 1024  # what the database has free from then on
 #: bound: connections | of them, for leases alone | a deletion is 507
 LEASES_BYTES = 1024 * 1024  # of that, what deletions leave alone
-#: bound: connections | room kept on the disk | only leases, overrides and deletions are written
+#: bound: connections | room kept on the disk | only leases, overrides, runs of runbooks and deletions are written
 RESERVE_BYTES = 10 * 1024 * 1024  # a log that is full, those pages, and some
 # So much more must be free before the reserve is taken again: else its end would be met again at once.
 #: bound: connections | free besides, before it is kept again | 507

@@ -96,7 +96,7 @@ _PLAIN: tuple[tuple[Metric, _Read], ...] = tuple(
         ),
         (
             "fairlead_store_short_of_room",
-            "1 while the disk is full and only leases, overrides and deletions are written.",
+            "1 while the disk is full and only leases, overrides, runs of runbooks and deletions are written.",
             lambda of: int(bool(of.store.short)),
         ),
         (

@@ -63,8 +63,8 @@ SHORT_HISTORY_SECONDS = 10.0
 
 _ROOM_MEBIBYTES = (RESERVE_BYTES + RESERVE_MARGIN_BYTES) // (1024 * 1024)
 _FULL = (
-    f"the server's disk is full: until {_ROOM_MEBIBYTES} MiB are free there, only leases, overrides and"
-    " deletions are written; free some, or delete objects that are not needed"
+    f"the server's disk is full: until {_ROOM_MEBIBYTES} MiB are free there, only leases, overrides, runs"
+    " of runbooks and deletions are written; free some, or delete objects that are not needed"
 )
 
 

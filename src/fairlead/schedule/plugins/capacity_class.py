@@ -34,7 +34,7 @@ class CapacityClass:
     priority_classes: frozenset[str] | None = None
 
     def allows(self, facts: Facts) -> bool:
-        if any(each.sort == "daemonset" for each in facts.workload):
+        if facts.of_daemonset:
             return True
         if self.namespaces is None and self.pods is None and self.priority_classes is None:
             return False

@@ -36,6 +36,16 @@ def test_an_attempt_is_read_with_what_its_batch_had_read(tmp_path: Path) -> None
     file.close()
 
 
+def test_an_attempt_that_was_merged_takes_nothing_from_the_batch_it_is_written_with(tmp_path: Path) -> None:
+    file = DecisionsFile(tmp_path)
+    said = b'"policy":["default",3],"reads":{"nodes":[7,7]},"assumed":[]'
+    ours, before = b'{"time":"u","batch":2,%b}' % said, b'{"time":"t","batch":1,%b}' % said
+    attempts = [b'{"time":"%b","batch":%d,"position":0}' % each for each in ((b"t", 1), (b"u", 2), (b"u", 2))]
+    file.append([Record(each) for each in (ours, before, *attempts)])
+    assert all("reads" in item["record"] for item in read_decisions(tmp_path))
+    file.close()
+
+
 def test_the_oldest_go_when_there_are_too_many(tmp_path: Path) -> None:
     file = DecisionsFile(tmp_path, kept_max=10)
     for number in range(95):
