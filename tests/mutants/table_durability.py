@@ -140,11 +140,17 @@ RUNNING_OUT = (
         14,
         "a deletion is refused on a full disk",
         "store/room.py",
-        "if transaction.claim != FREEING or size > self._left:",
-        "if transaction.claim or size > self._left:",
-        (
-            "tests/unit/store/test_machine.py::test_short_of_room_only_leases_deletions_and_questions_are_taken",
-        ),
+        "if transaction.claim == FREEING:",
+        "if transaction.claim == RUN:",
+        ("tests/unit/store/test_machine.py::test_deletions_have_as_much_room_as_there_is",),
+    ),
+    Mutant(
+        14,
+        "runs of runbooks take the room that deletions need",
+        "store/room.py",
+        "min(RUN_BYTES_MAX, self._left - self._kept)",
+        "min(RUN_BYTES_MAX, self._left)",
+        ("tests/unit/store/test_machine.py::test_runs_of_runbooks_leave_half_of_the_room_to_deletions",),
     ),
     Mutant(
         14,

@@ -286,7 +286,7 @@ def test_a_full_disk_fails_the_others_of_a_batch_and_leases_are_judged_again() -
     assert set(resolved(machine.handle(Appended()))) == {2, 3}
 
 
-def test_short_of_room_only_leases_deletions_and_questions_are_taken() -> None:
+def test_short_of_room_without_bytes_to_spare_only_leases_and_questions_are_taken() -> None:
     machine = store()
     machine.handle(RoomLost("little is left", 0))
     assert resolved(machine.handle(Submitted(1, write()))) == {
