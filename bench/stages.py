@@ -15,6 +15,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 from fairlead.cli.main import main
 
@@ -104,9 +105,12 @@ def keep_nothing() -> None:
             super().__init__()
             self.is_off = True
 
-    made = serving.PlaneDriver
+    class Untaped(serving.PlaneDriver):
+        def __init__(self, *given: Any, **named: Any) -> None:
+            super().__init__(*given, **{**named, "tape": False})
+
     health.Recording = Off  # type: ignore[misc]
-    serving.PlaneDriver = lambda *given: made(*given[:-1], False)  # type: ignore[assignment,misc]
+    serving.PlaneDriver = Untaped  # type: ignore[misc]
 
 
 def _short(path: str) -> str:
