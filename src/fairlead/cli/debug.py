@@ -9,7 +9,7 @@ from typing import Any
 from fairlead.cli import options as shared
 from fairlead.cli.client import ApiClient, connect
 from fairlead.cli.objects import resolve_object
-from fairlead.cli.output import cell, print_json
+from fairlead.cli.output import cell, changes_later, print_json
 from fairlead.cli.timeline import ask_about, short
 from fairlead.core.errors import ApiError
 
@@ -97,7 +97,7 @@ def _inputs(verdict: dict[str, Any] | None) -> list[tuple[str, str]]:
     told = []
     for each in shown:
         name = each["resource"].partition(".")[0]
-        behind = "no longer known" if each["behind"] is None else f"{each['behind']} changes later"
+        behind = "no longer known" if each["behind"] is None else changes_later(each["behind"])
         told.append((f"scheduler read {name} at", str(each["read"])))
         told.append((f"{name} latest", f"{each['newest']} ({behind}; heard up to {each['heard']})"))
     return told

@@ -14,7 +14,7 @@ from fairlead.cli import options as shared
 from fairlead.cli.client import ApiClient, connect
 from fairlead.cli.explain_decided import PREVIOUS, explain_decided, is_other
 from fairlead.cli.log_lines import attempts_told
-from fairlead.cli.output import cell, hint, print_json, print_table
+from fairlead.cli.output import cell, changes_later, hint, print_json, print_table
 from fairlead.cli.pods import ask, named_pod, score_header, score_row
 from fairlead.cli.workloads import find, held_up, is_workload, observe
 from fairlead.core.errors import UsageError
@@ -196,7 +196,7 @@ def _print_verdict(told: dict[str, Any]) -> None:
             heard = f", of which the scheduler has heard up to {each['heard']}" if each["unheard"] else ""
             print(
                 f"  {each['resource']} was read at {each['read']}; its newest is {each['newest']},"
-                f" {each['behind']} changes later{heard}"
+                f" {changes_later(each['behind'])}{heard}"
             )
 
 

@@ -61,3 +61,8 @@ def align(row: Sequence[str], widths: Sequence[int]) -> str:
 def hint(text: str) -> None:
     """What a person wants to know and a script does not: to stderr."""
     print(text, file=sys.stderr)
+
+
+def changes_later(count: int) -> str:
+    """How far behind the newest something was read."""
+    return f"{count} change{'' if count == 1 else 's'} later"

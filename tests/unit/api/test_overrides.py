@@ -87,7 +87,7 @@ def test_a_workload_that_is_named_asks_for_what_was_noted_when_the_override_begi
 
 
 REFUSED = (
-    (override(lasts="5h"), "default", "at most 14400s here"),
+    (override(lasts="5h"), "default", "at most 4h0m0s here"),
     (override(lasts="25h"), "default", "must be between 1s and 24h"),
     (override(lasts="soon"), "default", "spec.expiresAfter"),
     (override(reason=" "), "default", "spec.reason: Required value: say why"),

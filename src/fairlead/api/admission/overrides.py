@@ -27,7 +27,7 @@ from fairlead.api.attempt import Attempt
 from fairlead.api.objects import plain, put, tree
 from fairlead.api.status import invalid
 from fairlead.core.problems import Problems
-from fairlead.core.times import timestamp
+from fairlead.core.times import SECOND, format_duration, timestamp
 from fairlead.ledger import override as ledger
 from fairlead.model.key import Key
 from fairlead.model.kind import Json
@@ -77,7 +77,8 @@ def _admit(attempt: Attempt) -> None:
     spec["expiresAt"] = timestamp(context.now + seconds)
     knobs = _knobs(attempt)
     if seconds > knobs["secondsMax"]:
-        most = f"at most {knobs['secondsMax']:g}s here (PlaneSettings spec.overrides.secondsMax)"
+        longest = format_duration(int(knobs["secondsMax"] * SECOND))
+        most = f"at most {longest} here (PlaneSettings spec.overrides.secondsMax)"
         problems.invalid(
             "spec.expiresAfter", spec["expiresAfter"], f"{most}; make another when this one ends"
         )
