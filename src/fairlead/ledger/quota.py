@@ -7,6 +7,7 @@ share the last of it; controllers only have it counted again when something went
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
@@ -22,6 +23,10 @@ from fairlead.model.views import Pod
 FULL = "Full"
 
 LabelsOf = Callable[[str], Mapping[str, str] | None]  # of a node by name; None: there is no such node
+
+
+# As `Exceeded.describe` and Kubernetes' own servers say it; of a cohort something follows that begins with a semicolon.
+_TOLD = re.compile(r"exceeded quota: [^,]+, requested: ([^ ]+), used: ([^ ]+), limited: ([^ ;]+)(;?)")
 
 
 class Exceeded(NamedTuple):
@@ -54,6 +59,21 @@ def find_exceeded(
         ",".join(f"{name}={hard[name]}" for name in beyond),
         "; ".join(_tell(cohort, name, hard[name]) for name in beyond) if cohort is not None else "",
     )
+
+
+def fits_in_place(message: str) -> bool:
+    """Whether what this refusal is about would fit if something that uses as much went: not where it alone is beyond
+    the limit, or others are. Where a cohort may lend, or no amounts are told, it might."""
+    told = _TOLD.search(message)
+    if told is None or told[4]:
+        return True
+    requested, used, limited = (_amounts(text) for text in told.group(1, 2, 3))
+    return all(max(requested.get(name, 0), used.get(name, 0)) <= most for name, most in limited.items())
+
+
+def _amounts(text: str) -> Usage:
+    pairs = (each.partition("=") for each in text.rstrip(",").split(","))
+    return {name: parse(amount).nano for name, _, amount in pairs}
 
 
 def _tell(cohort: Cohort, resource: str, like: str) -> str:

@@ -379,8 +379,14 @@ def test_only_where_nothing_judges_premises_a_number_that_rose_is_not_known_for_
         assert not found
 
 
-@pytest.mark.parametrize(("ago", "found"), [(1.0, False), (30.0, True)])
-def test_where_the_surge_is_refused_one_pod_may_go_first(ago: float, found: bool) -> None:
+@pytest.mark.parametrize(
+    ("lifted", "ago", "pods", "found"),
+    [(False, 30.0, "2", False), (False, 30.0, "0", True), (True, 1.0, "2", False), (True, 30.0, "2", True)],
+    ids=["is refused", "is refused for good", "was refused", "was refused long ago"],
+)
+def test_where_the_surge_is_refused_one_pod_may_go_first(
+    lifted: bool, ago: float, pods: str, found: bool
+) -> None:
     story = Story()
     leads(story, "plane-0-1")
     story.commit("deployments.apps", deployment(2, 1, 0))
@@ -388,10 +394,14 @@ def test_where_the_surge_is_refused_one_pod_may_go_first(ago: float, found: bool
         story.commit("replicasets.apps", replicaset(2, name=name, ownerReferences=OF_DEPLOYMENT))
     for name in ("a", "b"):
         story.commit("pods", pod(name, "old"))
+    story.commit("resourcequotas", {"metadata": {"name": "q"}, "spec": {"hard": {"pods": pods}}})
     story.seconds += 60
     refused = replicaset(2, name="new", ownerReferences=OF_DEPLOYMENT)
-    refused["status"]["conditions"] = [{"type": WAITING_FOR, "status": "True"}]
+    waits = {"type": WAITING_FOR, "status": "True", "reason": "WaitingForResourceQuota"}
+    refused["status"]["conditions"] = [waits]
     story.commit("replicasets.apps", refused)
+    if lifted:
+        story.commit("replicasets.apps", replicaset(2, name="new", ownerReferences=OF_DEPLOYMENT))
     story.seconds += ago
     story.commit("replicasets.apps", replicaset(1, 2, name="old", ownerReferences=OF_DEPLOYMENT))
     try:

@@ -329,6 +329,34 @@ def test_a_rolling_update_under_a_quota_of_as_many_pods_completes(replicas: int)
     assert ("SurgeRefused" in told) is (replicas < 4), "what goes beyond the rounded share is said"
 
 
+@pytest.mark.parametrize("lowered_to", ["0", "1"])
+def test_the_last_old_pod_stays_where_its_going_makes_no_room(lowered_to: str) -> None:
+    api = InProcess()
+    quota(api, pods="2")
+    driver = Driver(api)
+    api.post(DEPLOYMENTS, deployment(1))
+    labels = {"app": "other"}
+    spec = {"replicas": 1, "selector": {"matchLabels": labels}, "template": pods_of(labels)}
+    api.post(DEPLOYMENTS, body("Deployment", "other", **spec))
+    driver.run(30)
+    api.patch(f"{QUOTAS}/q", {"spec": {"hard": {"pods": lowered_to}}})
+    driver.run(1)
+    api.patch(
+        f"{DEPLOYMENTS}/web",
+        {"spec": {"template": {"spec": {"containers": [{"name": "c", "image": "web:2"}]}}}},
+    )
+    driver.run(90)
+    images = {pod["metadata"]["labels"]["app"]: pod["spec"]["containers"][0]["image"] for pod in pods(api)}
+    assert images == {"web": "web:1", "other": "web:1"}
+    _, web = api.get(f"{DEPLOYMENTS}/web")
+    assert condition(web, "fairlead.dev/WaitingFor")["reason"] == "WaitingForResourceQuota"
+    api.patch(f"{QUOTAS}/q", {"spec": {"hard": {"pods": "2"}}})
+    for _ in range(60):
+        driver.run(1)
+    images = {pod["metadata"]["labels"]["app"]: pod["spec"]["containers"][0]["image"] for pod in pods(api)}
+    assert images == {"web": "web:2", "other": "web:1"}
+
+
 def test_a_plain_maxunavailable_of_0_is_kept_and_the_rollout_waits_for_the_quota() -> None:
     api = InProcess()
     quota(api, pods="3")

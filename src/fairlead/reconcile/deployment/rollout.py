@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from fairlead.ledger.quota import fits_in_place
 from fairlead.model.reasons import WAITING_FOR
 from fairlead.model.views import Deployment, Json, ReplicaSet
 from fairlead.model.waiting import QUOTA_REASONS
@@ -57,13 +58,16 @@ def limits(deployment: Deployment) -> RolloutLimits:
 def without_surge(deployment: Deployment, bounds: RolloutLimits, new: ReplicaSet | None) -> RolloutLimits:
     """The limits while a quota refuses the new set's pods. A share of unavailability that was rounded down to nothing
     is one pod then, as it is where there is no surge: else nothing could move. A plain 0 stays 0, whatever that holds
-    up (docs/adr/0017)."""
+    up, and nothing is given up where that would make no room (docs/adr/0017)."""
     if new is None or bounds.unavailable or not bounds.surge:
         return bounds
     said = (deployment.spec.strategy.get("rollingUpdate") or {}).get("maxUnavailable", "25%")
     is_share = isinstance(said, str) and said != "0%"
     is_refused = any(
-        each.type == WAITING_FOR and each.status == "True" and each.reason in QUOTA_REASONS
+        each.type == WAITING_FOR
+        and each.status == "True"
+        and each.reason in QUOTA_REASONS
+        and fits_in_place(each.message)
         for each in new.status.conditions
     )
     return bounds._replace(unavailable=min(1, bounds.desired)) if is_share and is_refused else bounds

@@ -11,8 +11,8 @@ Five allowances are left, four of them because a Deployment acts through its set
     a pod is ready since less    than GRACE_SECONDS: it may go as one that is not, because unready pods of old sets are
                                  given up first, as in Kubernetes, and a status is older than the pod
     a pod falls ill              less than GRACE_SECONDS before its set was told its size, or later: it was counted
-    the surge is refused         where none may be away, and a set of it said less than GRACE_SECONDS ago that its pods
-                                 are refused, one goes before another is there: or the rollout would never end
+    the surge is refused         where none may be away, and a quota refuses pods of a set of it (`refused_sets.py`),
+                                 one goes before another is there: or the rollout would never end
 
 Ready is taken for available: the worlds have no minReadySeconds.
 """
@@ -24,11 +24,11 @@ from itertools import pairwise
 from typing import Any
 
 from fairlead.model.key import Key
-from fairlead.model.reasons import WAITING_FOR
-from fairlead.model.views import DEPLOYMENTS, PODS, REPLICASETS
+from fairlead.model.views import DEPLOYMENTS, PODS, REPLICASETS, RESOURCE_QUOTAS
 from fairlead.sim.checkers.contract import CommittedObjects, SeenChange
 from fairlead.sim.checkers.justified_deletes import NAMESPACES
 from fairlead.sim.checkers.live_children import GRACE_SECONDS
+from fairlead.sim.checkers.refused_sets import RefusedSets
 from fairlead.sim.violation import Violation
 
 
@@ -51,12 +51,12 @@ class _Deployment:
 
 class Availability:
     name = "availability"
-    sees = frozenset({PODS.name, DEPLOYMENTS.name, REPLICASETS.name, NAMESPACES})
+    sees = frozenset({PODS.name, DEPLOYMENTS.name, REPLICASETS.name, RESOURCE_QUOTAS.name, NAMESPACES})
 
     def __init__(self) -> None:
         self._deployments: dict[str, _Deployment] = {}  # by uid
         self._going: set[str] = set()  # namespaces
-        self._refused: dict[str, float] = {}  # uid of a ReplicaSet -> when it last said that its pods are
+        self._refused = RefusedSets()
         self._told: dict[str, tuple[int, float]] = {}  # uid of a ReplicaSet -> (its size, since when)
         self._set_in: dict[str, str] = {}  # uid of a ReplicaSet -> uid of its Deployment
         self._ready: dict[str, dict[Key, float]] = {}  # uid of a ReplicaSet -> its ready pods, since when
@@ -72,6 +72,8 @@ class Availability:
             self._deployment(sight)
         elif resource == REPLICASETS.name:
             self._set(sight)
+        elif resource == RESOURCE_QUOTAS.name:
+            self._refused.saw_quota(sight)
         elif resource == NAMESPACES and sight.last.metadata.deletion_timestamp:
             self._going.add(sight.key.name)
 
@@ -93,8 +95,7 @@ class Availability:
         size = sight.last.spec.replicas
         if self._told.get(meta.uid, (-1, 0.0))[0] != size:
             self._told[meta.uid] = (size, sight.seconds)
-        if any(each.type == WAITING_FOR and each.status == "True" for each in sight.last.status.conditions):
-            self._refused[meta.uid] = sight.seconds
+        self._refused.saw_set(sight)
         if owner is not None and sight.after is not None and not meta.deletion_timestamp:
             self._set_in[meta.uid] = owner.uid
         else:
@@ -125,7 +126,7 @@ class Availability:
         ready = sum(len(self._ready.get(each, ())) for each in sets)
         told_at = self._told[set_uid][1]
         floor = found.floor(told_at, sight.seconds)
-        if any(sight.seconds - self._refused.get(each, -GRACE_SECONDS) < GRACE_SECONDS for each in sets):
+        if self._refused.is_any_refused(sets, found.key.namespace, sight.seconds):
             floor = min(floor, found.replicas - 1)
         ill = sum(at > told_at - GRACE_SECONDS for each in sets for at in self._ill.get(each, ()))
         if ready + ill < floor:

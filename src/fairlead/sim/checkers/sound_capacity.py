@@ -9,8 +9,8 @@ known of nodes.
 What was so less than GRACE_SECONDS ago may be unknown to the plane: a pod that has become unsound since counts as sound
 for what is left, one that has become sound does not count for what there was.
 
-Where none may be away because a share was rounded down, and another set of it says that a quota refuses its pods, or
-said so less than GRACE_SECONDS ago, one may go before another is there (docs/adr/0017).
+Where none may be away because a share was rounded down, and a quota refuses pods of another set of it
+(`refused_sets.py`), one may go before another is there.
 """
 
 from __future__ import annotations
@@ -21,16 +21,15 @@ from typing import Any
 
 from fairlead.model.key import Key
 from fairlead.model.marks import OUT_OF_SERVICE, RELEASED, SUSPECT, UNREACHABLE
-from fairlead.model.reasons import WAITING_FOR
-from fairlead.model.views import DEPLOYMENTS, NODES, PODS, REPLICASETS
-from fairlead.model.waiting import QUOTA_REASONS
+from fairlead.model.views import DEPLOYMENTS, NODES, PODS, REPLICASETS, RESOURCE_QUOTAS
 from fairlead.sim.checkers.availability import least_available
 from fairlead.sim.checkers.contract import CommittedObjects, SeenChange
 from fairlead.sim.checkers.live_children import GRACE_SECONDS, most_replicas
+from fairlead.sim.checkers.refused_sets import RefusedSets
 from fairlead.sim.violation import Violation
 
 _BY = "deployment of plane-"
-_LONG_AGO, _STILL = -1e9, 1e9
+_LONG_AGO = -1e9
 _MARKS = (SUSPECT, UNREACHABLE, OUT_OF_SERVICE)  # taints
 
 
@@ -61,7 +60,7 @@ class _Deployment:
 
 class SoundCapacity:
     name = "sound-capacity"
-    sees = frozenset({PODS.name, NODES.name, REPLICASETS.name, DEPLOYMENTS.name})
+    sees = frozenset({PODS.name, NODES.name, REPLICASETS.name, DEPLOYMENTS.name, RESOURCE_QUOTAS.name})
 
     def __init__(self) -> None:
         self._lost: set[str] = set()  # nodes
@@ -69,7 +68,7 @@ class SoundCapacity:
         self._pods: dict[str, dict[Key, _Pod]] = {}  # uid of a ReplicaSet -> its pods
         self._sets: dict[str, dict[str, int]] = {}  # uid of a Deployment -> its sets' sizes by uid
         self._deployments: dict[str, _Deployment] = {}
-        self._refused: dict[str, float] = {}  # uid of a ReplicaSet -> until when a quota refused its pods
+        self._refused = RefusedSets()
 
     def saw(self, sight: SeenChange) -> None:
         resource = sight.key.resource
@@ -79,6 +78,8 @@ class SoundCapacity:
             self._node(sight)
         elif resource == REPLICASETS.name:
             self._set(sight)
+        elif resource == RESOURCE_QUOTAS.name:
+            self._refused.saw_quota(sight)
         elif resource == DEPLOYMENTS.name and sight.after is not None:
             self._deployment(sight)
 
@@ -130,29 +131,19 @@ class SoundCapacity:
             for sizes in self._sets.values():
                 sizes.pop(meta.uid, None)
             return
-        self._note_refusal(sight)
+        self._refused.saw_set(sight)
         sizes = self._sets.setdefault(owner.uid, {})
         before, after = sizes.get(meta.uid), sight.after.spec.replicas
         if before is not None and after < before and _BY in sight.origin and owner.uid in self._deployments:
             self._judge(self._deployments[owner.uid], sizes, {**sizes, meta.uid: after}, sight)
         sizes[meta.uid] = after
 
-    def _note_refusal(self, sight: SeenChange) -> None:
-        uid = sight.last.metadata.uid
-        if any(
-            each.type == WAITING_FOR and each.status == "True" and each.reason in QUOTA_REASONS
-            for each in sight.last.status.conditions
-        ):
-            self._refused[uid] = _STILL
-        elif self._refused.get(uid) == _STILL:
-            self._refused[uid] = sight.seconds
-
     def _judge(
         self, found: _Deployment, before: dict[str, int], after: dict[str, int], sight: SeenChange
     ) -> None:
         earlier = sight.seconds - GRACE_SECONDS
         others = before.keys() - {sight.last.metadata.uid}
-        is_refused = any(self._refused.get(uid, _LONG_AGO) > earlier for uid in others)
+        is_refused = self._refused.is_any_refused(others, sight.key.namespace, sight.seconds)
         least, most = found.bounds(sight.seconds, is_refused)
         if sum(before.values()) > most:
             return  # too many must go, whatever can stay
