@@ -15,7 +15,7 @@ from fairlead.api.desk import Desk
 from fairlead.api.objects import key_of
 from fairlead.api.plan import Context, Plan
 from fairlead.api.writing import admit_and_validate, conflict_error, plan_change, stamp_changed
-from fairlead.core.errors import BadRequest, Conflict
+from fairlead.core.errors import BadRequest, Conflict, current_version
 from fairlead.core.problems import show
 from fairlead.model.kind import Json, Kind
 from fairlead.port.request import Reply, Request
@@ -123,6 +123,7 @@ def _check_identity(kind: Kind, current: Entry, metadata: Json) -> None:
         raise Conflict(
             f'Operation cannot be fulfilled on {kind.resource} "{current.key.name}": Precondition failed: '
             f"UID in precondition: {uid}, UID in object meta: {current.uid}",
+            causes=(current_version(current.revision),),
             group=kind.group,
             kind=kind.plural,
             name=current.key.name,

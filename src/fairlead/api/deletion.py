@@ -12,7 +12,7 @@ from fairlead.api import body, options
 from fairlead.api.desk import Desk
 from fairlead.api.objects import is_finished as is_finished
 from fairlead.core import codec
-from fairlead.core.errors import CURRENT_VERSION, BadRequest, Cause, Conflict
+from fairlead.core.errors import BadRequest, Conflict, current_version
 from fairlead.core.problems import show
 from fairlead.core.times import parse_time, timestamp
 from fairlead.model.kind import Json, Kind
@@ -104,18 +104,16 @@ def _checked(
 
 def check_preconditions(kind: Kind, entry: Entry, wanted: DeleteOptions) -> None:
     """The client named which object it means; anything else is a conflict."""
-    causes: tuple[Cause, ...] = ()
     if wanted.uid and wanted.uid != entry.uid:
         detail = f"UID in precondition: {wanted.uid}, UID in object meta: {entry.uid}"
     elif wanted.revision is not None and wanted.revision != entry.revision:
         detail = f"ResourceVersion in precondition: {wanted.revision}, ResourceVersion in object meta: {entry.revision}"
-        causes = (Cause(CURRENT_VERSION, str(entry.revision), "metadata.resourceVersion"),)
     else:
         return
     name = entry.key.name
     raise Conflict(
         f'Operation cannot be fulfilled on {kind.resource} "{name}": Precondition failed: {detail}',
-        causes=causes,
+        causes=(current_version(entry.revision),),
         group=kind.group,
         kind=kind.plural,
         name=name,

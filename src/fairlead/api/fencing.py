@@ -9,7 +9,7 @@ what rests on something that ends (`ledger/override.py`) only before its end, by
 from __future__ import annotations
 
 from fairlead.api.plan import Again, Plan, Step
-from fairlead.core.errors import CURRENT_VERSION, FENCED, BadRequest, Cause, Conflict
+from fairlead.core.errors import FENCED, BadRequest, Cause, Conflict, current_version
 from fairlead.model.key import Key
 from fairlead.model.premise import Premise, Premises
 from fairlead.port.request import Reply
@@ -76,5 +76,5 @@ def moved_error(moved: Fence, current: Entry | None) -> Conflict:
         told = f"{moved.key.resource} {moved.key.name} is not at revision {moved.revision} any more"
     elif isinstance(moved, HasUid):
         told = f"{moved.key.resource} {moved.key.name} is not there any more"
-    newest = () if current is None else (Cause(CURRENT_VERSION, str(current.revision)),)
+    newest = () if current is None else (current_version(current.revision),)
     return _moved(moved.key, told, *newest)

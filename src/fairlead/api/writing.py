@@ -30,16 +30,15 @@ from fairlead.api.runbooks.checking import check_runbooks
 from fairlead.api.status import invalid
 from fairlead.api.tables import render_one
 from fairlead.core.errors import (
-    CURRENT_VERSION,
     AlreadyExists,
     ApiError,
-    Cause,
     Conflict,
     StorageFull,
     StorageReadError,
     TimedOut,
     TooManyRequests,
     Unavailable,
+    current_version,
 )
 from fairlead.core.problems import Problems
 from fairlead.core.times import timestamp
@@ -339,11 +338,11 @@ def exists_already(kind: Kind, key: Key, *, generated: bool = False) -> ApiError
 
 
 def conflict_error(kind: Kind, key: Key, revision: int) -> ApiError:
-    """`revision`: that of the object now, which a client with a cache waits for before it tries again."""
+    """`revision`: that of the object now."""
     return Conflict(
         f'Operation cannot be fulfilled on {kind.resource} "{key.name}": the object has been modified; '
         "please apply your changes to the latest version and try again",
-        causes=(Cause(CURRENT_VERSION, str(revision), "metadata.resourceVersion"),),
+        causes=(current_version(revision),),
         group=kind.group,
         kind=kind.plural,
         name=key.name,

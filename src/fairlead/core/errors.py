@@ -59,6 +59,11 @@ def lifted_by(resource: str, namespace: str, name: str, how: str) -> Cause:
     return Cause(LIFTED_BY, how, f"{resource}/{namespace}/{name}")
 
 
+def current_version(revision: int) -> Cause:
+    """Of the object that is there now: a client with a cache waits for it before it tries again."""
+    return Cause(CURRENT_VERSION, str(revision), "metadata.resourceVersion")
+
+
 class FairleadError(Exception):
     """Root. `str(error)` is the sentence a person reads."""
 

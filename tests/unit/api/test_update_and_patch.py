@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from fairlead.core.errors import CURRENT_VERSION
 from fairlead.store.contract import CommitOutcome, Transaction
 from tests.inprocess import InProcess
 from tests.unit.api.things import (
@@ -144,6 +145,22 @@ def test_a_body_that_means_another_object_is_refused(
     answer, body = plane.put(ONE, obj) if verb == "put" else plane.patch(ONE, {"metadata": metadata})
     assert (answer, words in body["message"]) == (status, True)
     assert plane.store.revision == before
+
+
+@pytest.mark.parametrize("verb", ["put", "patch", "delete"])
+def test_who_meant_an_object_that_was_made_anew_is_told_which_version_is_there(verb: str) -> None:
+    plane = InProcess()
+    created = made(plane, CONFIGMAPS, configmap())
+    meant = {"metadata": {**configmap()["metadata"], "uid": OTHER_UID}}
+    if verb == "put":
+        status, told = plane.put(ONE, {**configmap(), **meant})
+    elif verb == "patch":
+        status, told = plane.patch(ONE, meant)
+    else:
+        status, told = plane.delete(ONE, {"preconditions": {"uid": OTHER_UID}})
+    assert status == 409
+    [cause] = told["details"]["causes"]
+    assert (cause["reason"], cause["message"]) == (CURRENT_VERSION, created["metadata"]["resourceVersion"])
 
 
 @pytest.mark.parametrize("verb", ["get", "put", "patch", "delete"])
