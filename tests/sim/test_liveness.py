@@ -43,7 +43,7 @@ def test_a_step_that_people_ask_for_in_vain_is_named() -> None:
         step for step in scenario.steps if step.request.plural != "replicasets" or step.at_seconds != 39.0
     )
     violation = _told(_forgetting(replace(scenario, steps=only_asked, seconds_max=150.0)))
-    assert violation.invariant == "converges"
+    assert violation.invariant == "people-are-served"
     assert "patch replicasets web by people is answered 404" in violation.message
 
 

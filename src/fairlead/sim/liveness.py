@@ -2,7 +2,8 @@
 
 The world asks when its time is over (`World._go`), and again if a write comes at rest. Faults have stopped long before;
 if one remains all the same (a process that is paused, a disk that is full), it is the fault that is named, as
-`faults-end`, and not the plane: nobody can come to rest meanwhile.
+`faults-end`, and not the plane: nobody can come to rest meanwhile. So is a step of people that is refused for ever, as
+`people-are-served`: shrinking takes steps away, and with them what others rest on.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from fairlead.sim.processes.planes import PlaneProcess
 from fairlead.sim.processes.server import SimulatedServer
 from fairlead.sim.violation import Violation
 
-CONVERGES, FAULTS_END = "converges", "faults-end"
+CONVERGES, FAULTS_END, PEOPLE_ARE_SERVED = "converges", "faults-end", "people-are-served"
 _TOLD_MAX = 3  # writers that a message names
 
 Processes = Sequence[PlaneProcess | AgentProcess]
@@ -68,9 +69,10 @@ def why_restless(
         return Violation(
             FAULTS_END, f"not at rest after {ms / 1000:.0f} s, and faults remain: {'; '.join(faults)}"
         )
-    told = [f"{_asked(request)} by people is answered {status}" for request, status in people.open_steps()]
-    if people.left and not told:
-        told.append(f"{people.left} steps of people are open")
+    asked = [f"{_asked(request)} by people is answered {status}" for request, status in people.open_steps()]
+    if asked:
+        return Violation(PEOPLE_ARE_SERVED, f"after {ms / 1000:.0f} s {'; '.join(asked)}")
+    told = [f"{people.left} steps of people are open"] if people.left else []
     told += _behind(processes)
     still = writes.told()
     if still:

@@ -63,7 +63,7 @@ def scenario_of(
         planes=2,
         faults_until_seconds=30.0,
         seconds_min=0.0,
-        seconds_max=900.0,
+        seconds_max=1_200.0,  # a rollout that hangs is late after 600, and who is refused tries again within 300 more
         quiet_seconds=50.0,  # longer than any back-off
         leadership=LeadershipSettings(duration_seconds=10.0, renew_seconds=4.0, retry_seconds=4.0),
         deciders=deciders_for(kinds),

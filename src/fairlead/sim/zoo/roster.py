@@ -16,6 +16,7 @@ _UNFINISHED = (
     "ends-as-without-faults",
     "observed-generation",
     "converges",
+    "people-are-served",
     "quiet-at-rest",
     "placed-at-rest",
     "writers-progress",
@@ -230,7 +231,13 @@ SPECIMENS: tuple[Specimen, ...] = (
         "late_policy_unheeded", 0, "late-policy", ("bound-once", *_UNFINISHED), "looks only at what is there"
     ),
     Specimen("target_by_its_text", 0, "overrides", ("overrides-are-kept",), "matches by the letter"),
-    Specimen("ends_with_the_object", 0, "overrides", ("overrides-are-kept",), "leaves an end to a clean-up"),
+    Specimen(
+        "ends_with_the_object",
+        0,
+        "overrides",
+        ("overrides-are-kept", "ended-overrides-are-forgotten"),
+        "leaves an end to a clean-up",
+    ),
     Specimen(
         "overrides_heard_of", 0, "overrides", ("overrides-are-kept",), "keeps what it was told in memory"
     ),
