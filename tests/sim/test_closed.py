@@ -124,6 +124,20 @@ def test_what_is_older_than_history_is_not_played_and_not_called_different(incid
     )
 
 
+def test_a_capture_that_begins_a_moment_after_a_start_does_not_say_that_history_is_lost(
+    incident: Artifact,
+) -> None:
+    """The tape is written four times a second, so its first line may begin before what was asked for."""
+    later = forgetting_leases(incident)
+    began = max(each.now for each in tape_of(incident) if isinstance(each, Began))
+    later = structs.replace(later, head=structs.replace(later.head, since=microtime(began + 0.2)))
+    told = closed_from(later)
+    assert "it has no start of a plane; with --closed a capture reaches back to one" in told
+    found = play(later)
+    assert found.mid_term is not None
+    assert found.mid_term.why == "it has no start of a plane"
+
+
 def test_a_tape_that_is_older_than_all_history_is_refused(incident: Artifact) -> None:
     older = [each for each in tape_of(incident) if isinstance(each, Began | Sent)]
     newest = max(each.allotted for each in older if isinstance(each, Sent))

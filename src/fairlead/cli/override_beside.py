@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from fairlead.cli.client import ApiClient
-from fairlead.core.errors import Forbidden
+from fairlead.core.errors import FairleadError
 from fairlead.core.times import parse_time
 from fairlead.model.kinds.scheduleroverride import APPROVED, changed_fields
 
@@ -14,10 +14,11 @@ Json = dict[str, Any]
 
 
 def holding_beside(client: ApiClient, path: str, ended: Json, now: float) -> str:
-    """`path`: of all in its namespace. Who may end an override need not be allowed to list them."""
+    """`path`: of all in its namespace. Who may end an override need not be allowed to list them, and that it has ended
+    is told whether the server answers this question or not."""
     try:
         known = client.get(path)["items"]
-    except Forbidden:
+    except FairleadError:
         return ""
     return still_holding(known, ended, now)
 

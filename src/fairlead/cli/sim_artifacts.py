@@ -58,13 +58,14 @@ def write_incident(file: Path, artifact: Artifact) -> int:
     """How many bytes it has. It holds objects of all namespaces, so only its owner may read it; what was captured into
     that file before is there until this is, whole."""
     data = write_artifact(artifact)
-    if file.exists() and not file.is_file():  # a pipe, or `/dev/stdout`
-        write_file(file, data)
-        return len(data)
     try:
-        write_private(file, data)
-    except DataDirectoryError as error:
-        why = error.__cause__.strerror if isinstance(error.__cause__, OSError) else str(error)
+        if file.exists() and not file.is_file():  # a pipe, or `/dev/stdout`
+            write_file(file, data)
+        else:
+            write_private(file, data)
+    except (DataDirectoryError, OSError) as error:  # to ask whether it exists may be refused as well
+        cause = error if isinstance(error, OSError) else error.__cause__
+        why = cause.strerror if isinstance(cause, OSError) else str(error)
         raise OperatorError(f"{file} cannot be written: {why}; name another with -o") from None
     return len(data)
 

@@ -174,6 +174,12 @@ def _of_nodes() -> tuple[Decider, ...]:
     )
 
 
+def forget_made() -> None:
+    """What is made from now on is shared with nobody who has one: for who asks whether a controller keeps anything."""
+    _of_workloads.cache_clear()
+    _of_nodes.cache_clear()
+
+
 def workload_deciders(
     catalog: Catalog = CATALOG, kinds: Catalog | None = None, fence: str = PLANE_FENCE
 ) -> tuple[Decider, ...]:

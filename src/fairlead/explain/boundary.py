@@ -18,8 +18,10 @@ from fairlead.explain.timeline.family import Family
 from fairlead.explain.timeline.lines import Line
 from fairlead.explain.timeline.moment import key_of, name_of
 from fairlead.explain.workload_told import held_up
-from fairlead.model.views import CRONJOBS, PODS, Pod
+from fairlead.model.views import DAEMONSETS, DEPLOYMENTS, JOBS, PODS, STATEFULSETS, Pod
 
+# Those that `reconcile/progress.py` writes to, and `fairlead progress` reads.
+_TELL_PROGRESS = frozenset(each.name for each in (DEPLOYMENTS, STATEFULSETS, DAEMONSETS, JOBS))
 _RESOURCE_QUOTA = re.compile(r"exceeded quota: ([a-z0-9.-]+)")
 _PLACEMENT_QUOTA = re.compile(r"quota/([a-z0-9.-]+): exceeded")
 
@@ -134,5 +136,5 @@ def _runs(sources: Sources, family: Family, workload: str, space: str) -> Bounda
     held = held_up(workload, family.objects[workload])
     if held is not None:
         return Boundary(held.sentence, held.action)
-    verb = "timeline" if key_of(workload).resource == CRONJOBS.name else "progress"
+    verb = "progress" if key_of(workload).resource in _TELL_PROGRESS else "timeline"
     return Boundary("nothing stops it", f"fairlead {verb} {name_of(workload)}{space}")

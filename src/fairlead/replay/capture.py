@@ -115,10 +115,16 @@ def playable_from(artifact: Artifact, tape: Sequence[TapeItem]) -> tuple[int, bo
     return max(first, max(older, default=-1) + 1), False
 
 
-def why_mid_term(tape: Iterable[TapeItem]) -> str:
-    if any(isinstance(item, Began) for item in tape):
+def why_mid_term(artifact: Artifact, tape: Iterable[TapeItem]) -> str:
+    if _has_start(artifact, tape):
         return "the history of then is no longer kept of all that there was, leases first"
     return "it has no start of a plane"
+
+
+def _has_start(artifact: Artifact, tape: Iterable[TapeItem]) -> bool:
+    """Within what was captured: the first line of a tape may begin a moment before that."""
+    since = parse_time(artifact.head.since) - _A_MOMENT
+    return any(isinstance(item, Began) and item.now >= since for item in tape)
 
 
 def closed_from(artifact: Artifact) -> str:
@@ -134,8 +140,8 @@ def closed_from(artifact: Artifact) -> str:
     at = microtime(tape[place].now)
     if is_start:
         return f"a closed replay of it begins at {at}, when the plane was started"
-    told = f"a closed replay of it begins in mid-term, at {at}: {why_mid_term(tape)}"
-    if any(isinstance(item, Began) for item in tape):
+    told = f"a closed replay of it begins in mid-term, at {at}: {why_mid_term(artifact, tape)}"
+    if _has_start(artifact, tape):
         return told
     return f"{told}; with --closed a capture reaches back to one, where the tape still has it"
 

@@ -59,7 +59,7 @@ def default_parts(
     *more: Callable[[], Decider], deciders: Callable[[], tuple[Decider, ...]] | None = None
 ) -> Parts:
     """`more`: controllers of the world's own; `deciders`: the others, if they are not those of production."""
-    usual = deciders or _usual_deciders
+    usual = deciders or usual_deciders
     return {
         "deciders": lambda: (*usual(), *(make() for make in more)),
         "plane": Plane,
@@ -74,7 +74,7 @@ def default_parts(
 
 
 @cache
-def _usual_deciders() -> tuple[Decider, ...]:
+def usual_deciders() -> tuple[Decider, ...]:
     """Where there are no custom kinds they keep nothing, so all planes may have the same ones."""
     return default_deciders(_KINDS)
 

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 
 import pytest
 
+from fairlead.control import roster
 from fairlead.model.views import DEPLOYMENTS, NODES, OVERRIDES, PODS, Meta, Pod, SchedulerOverride
 from fairlead.model.views.machines import Node
 from fairlead.model.views.workloads import Deployment
+from fairlead.reconcile.deployment.decider import deployment_decider
 from fairlead.sim import supposed_views
 from fairlead.sim.checkers import forgotten
 from fairlead.sim.run import Runner
 from fairlead.sim.worlds.roster import WORLDS
+from fairlead.sim.zoo import pause_remembered
 
 NAME = forgotten.EndedAreForgotten.name
 
@@ -35,6 +40,23 @@ def test_what_is_remembered_after_the_end_is_found(plant: str, who: str) -> None
     assert found.invariant == NAME
     assert found.message.startswith(who)
     assert "and one that never had an override which has ended" in found.message
+
+
+@pytest.fixture
+def remembering(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The roster's own Deployment controller remembers: no plant wraps one anew each time."""
+    monkeypatch.setattr(roster, "deployment_decider", lambda: pause_remembered.spoil(deployment_decider()))
+    roster.forget_made()
+    yield
+    roster.forget_made()
+
+
+@pytest.mark.usefixtures("remembering")
+def test_those_who_are_asked_share_nothing_with_a_plane() -> None:
+    scenario, faults = WORLDS["overrides"]
+    failure = Runner(replace(scenario(), name="remembering"), faults).run(0).failure
+    assert failure is not None
+    assert failure.invariant == NAME
 
 
 def test_to_ask_disturbs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -40,7 +40,7 @@ def test_what_was_there_stays_if_there_is_no_room(tmp_path: Path, monkeypatch: p
     assert [(each.name, each.read_bytes()) for each in tmp_path.iterdir()] == [("it.incident", b"of before")]
 
 
-@pytest.mark.parametrize("name", ["missing/it.incident", ""])
+@pytest.mark.parametrize("name", ["missing/it.incident", "", "a" * 300])
 def test_a_place_that_takes_no_file_is_told(tmp_path: Path, name: str) -> None:
     with pytest.raises(OperatorError, match="cannot be written"):
         write_incident(tmp_path / name, ARTIFACT)

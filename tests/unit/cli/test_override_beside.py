@@ -9,7 +9,7 @@ import pytest
 
 from fairlead.cli import override as command
 from fairlead.cli.override_beside import still_holding
-from fairlead.core.errors import Forbidden
+from fairlead.core.errors import Forbidden, Unreachable
 
 Json = dict[str, Any]
 
@@ -39,7 +39,7 @@ def test_only_what_holds_the_same_of_the_same_target_is_named() -> None:
     assert still_holding([mine], mine, now) == ""
 
 
-@pytest.mark.parametrize("listed", ["no right to list", "one is damaged"])
+@pytest.mark.parametrize("listed", ["no right to list", "one is damaged", "server gone"])
 def test_one_that_has_ended_is_told_as_ended_whatever_is_beside_it(
     listed: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -53,6 +53,8 @@ def test_one_that_has_ended_is_told_as_ended_whatever_is_beside_it(
                 return mine
             if listed == "no right to list":
                 raise Forbidden("jane may not list scheduleroverrides")
+            if listed == "server gone":
+                raise Unreachable("the server does not answer")
             return {"items": [{"metadata": {"name": "rotten", "uid": "unknown"}}]}
 
         def delete(self, path: str) -> None:

@@ -169,6 +169,25 @@ def test_a_cron_job_that_waits_for_its_time_is_sent_to_a_command_that_knows_it()
     )
 
 
+@pytest.mark.parametrize("kind", ["Pod", "ReplicaSet"])
+def test_what_has_no_progress_of_its_own_is_sent_to_a_command_that_knows_it(kind: str) -> None:
+    labels = {"app": "web"}
+    if kind == "Pod":
+        world = World()
+        body = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"}, "spec": TEMPLATE["spec"]}
+        assert world.api.post("/api/v1/namespaces/default/pods", body)[0] == 201
+        world.run(30)
+    else:
+        template = {"metadata": {"labels": labels}, "spec": {"containers": TEMPLATE["spec"]["containers"]}}
+        spec = {"replicas": 1, "selector": {"matchLabels": labels}, "template": template}
+        world = made(f"{APPS}/replicasets", "ReplicaSet", "apps", **spec)
+    told = view(world, "pods" if kind == "Pod" else "replicasets.apps")
+    assert (told["boundary"], told["next"]) == (
+        "nothing stops it",
+        f"fairlead timeline {kind.lower()}/web -n default",
+    )
+
+
 def test_a_generation_that_its_controller_has_not_seen_is_the_boundary() -> None:
     world = World()
     world.deploy(1)

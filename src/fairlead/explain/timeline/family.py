@@ -47,7 +47,7 @@ class Family:
     objects: dict[str, Json] = field(default_factory=dict)  # those that are there
     lines: dict[tuple[str, int], Line] = field(default_factory=dict)
     left_out: int = 0
-    is_cut: bool = False  # the logs have more lines than those
+    cut_at: float = 0.0  # before this instant the logs have more lines than those; 0: they have not
 
     @property
     def present(self) -> Json | None:
@@ -89,7 +89,7 @@ def _learn(sources: Sources, found: Family, keys: Iterable[Key], since: float, u
         if entry is not None and not is_stand_in(entry.data):
             found.objects[key_text(key)] = codec.decode(entry.data)
     told = yield from records_about(sources, these, since, until)
-    found.is_cut |= told.is_cut
+    found.cut_at = max(found.cut_at, told.cut_at)
     for line in told.lines:
         found.lines[line.stream, line.sequence] = line
 

@@ -48,10 +48,10 @@ class Line(NamedTuple):
 
 
 class LinesAbout(NamedTuple):
-    """`is_cut`: there are older ones."""
+    """`cut_at`: there may be older ones, and before this instant not all are among these; 0: they are all."""
 
     lines: list[Line]
-    is_cut: bool = False
+    cut_at: float = 0.0
 
 
 def records_about(
@@ -64,12 +64,14 @@ def records_about(
     decided = yield from _indexed(sources, DECISIONS, wanted, since, until)
     written = yield from _indexed(sources, AUDIT, wanted, since, until)
     found = sorted([*decided, *written], key=lambda line: line.at)
-    return LinesAbout(found, max(len(decided), len(written)) >= LINES_FOUND_MAX)
+    cut = (each[-1].at for each in (decided, written) if len(each) >= LINES_FOUND_MAX)
+    return LinesAbout(found, max(cut, default=0.0))
 
 
 def _indexed(
     sources: Sources, stream: str, wanted: frozenset[str], since: float, until: float
 ) -> Asking[list[Line]]:
+    """The newest first."""
     found: list[Line] = []
     before, keys = 0, sorted(wanted)
     if until:
@@ -79,7 +81,7 @@ def _indexed(
         for sequence, _, note in page:
             record = codec.decode(note.body)
             line = Line(stream, sequence, parse_time(record["time"]), note.revision, record)
-            if line.at >= since:
+            if line.at >= since and (not until or line.at <= until):
                 found.append(line)
         if len(page) < _PAGE or page[-1].at < since:
             break

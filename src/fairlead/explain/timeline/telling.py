@@ -16,7 +16,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from fairlead.api.access.sight import EVERYTHING, Sight
-from fairlead.core.times import timestamp
+from fairlead.core.times import microtime
 from fairlead.explain.asking import Asking
 from fairlead.explain.sources import Sources, no_such
 from fairlead.explain.timeline import inputs, turns, writes
@@ -175,11 +175,10 @@ def unread(sources: Sources, family: Family, since: float) -> list[str]:
             f"history of {target.resource} begins at revision {floor}: of {len(cut)} earlier changes the fields are "
             "told, and no values"
         )
-    if family.is_cut:
-        oldest = min((line.at for line in family.lines.values()), default=0.0)
+    if family.cut_at:
         told.append(
-            f"the logs have more about it than the newest {LINES_FOUND_MAX} lines of each: ask with --at"
-            f" {timestamp(oldest)} for what was before"
+            f"the logs have more about it than the newest {LINES_FOUND_MAX} lines of each: ask `fairlead timeline` with"
+            f" --at {microtime(family.cut_at)} for what was before"
         )
     if not sources.told.schedules:
         told.append("this server runs without a scheduler, and none in another process has told it of itself")

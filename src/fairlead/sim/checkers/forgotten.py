@@ -28,6 +28,7 @@ from fairlead.control.health import Health
 from fairlead.control.placing import Placer
 from fairlead.control.plane import Plane
 from fairlead.control.resyncing import keys_of_all
+from fairlead.control.roster import forget_made
 from fairlead.decision.contract import Decision, Reading
 from fairlead.decision.decider import Decider
 from fairlead.ledger import override as ledger
@@ -39,7 +40,8 @@ from fairlead.reconcile.namespace import NAME as NAMESPACE
 from fairlead.reconcile.overrides.decider import NAME as OF_OVERRIDES
 from fairlead.schedule.contract import SchedulingAttempt
 from fairlead.sim.checkers.contract import CommittedObjects, Observed, SeenChange
-from fairlead.sim.parts import Parts
+from fairlead.sim.generate.building import made_once
+from fairlead.sim.parts import Parts, usual_deciders
 from fairlead.sim.processes.planes import PlaneProcess
 from fairlead.sim.scenario import Scenario
 from fairlead.sim.supposed_views import SUPPOSED, Suppose, Supposing, WithoutEnded, has_ended
@@ -81,7 +83,8 @@ def watch_ends(
 
 
 class EndedAreForgotten:
-    """`deciders`: how the controllers of a plane are made that has only just started."""
+    """`deciders`: how the controllers of a plane are made. Planes may share some: those that are asked here are
+    nobody's."""
 
     name = "ended-overrides-are-forgotten"
     outlives_loss = True
@@ -164,7 +167,7 @@ class EndedAreForgotten:
         """One that was shown no override which has ended by now. To make them takes longer than to decide."""
         holding = {key for key, end in self._ends.items() if now < end}
         if not self._made or not self._shown <= holding:
-            self._made = {each.name: each for each in self._deciders()}
+            self._made = {each.name: each for each in _made_anew(self._deciders)}
             self._shown = set()
         self._shown |= holding
         return self._made[name]
@@ -223,6 +226,20 @@ class EndedAreForgotten:
                     f" {_going(one)}, and one that never had an override which has ended {_going(other)}"
                 )
                 return
+
+
+def _made_anew(make: Callable[[], Sequence[Decider]]) -> Sequence[Decider]:
+    """No plane that there was or will be has any of them: what it remembers would be theirs too."""
+    _forget_made()
+    found = make()
+    _forget_made()
+    return found
+
+
+def _forget_made() -> None:
+    forget_made()
+    usual_deciders.cache_clear()
+    made_once.cache_clear()
 
 
 class _Watched:

@@ -58,7 +58,7 @@ def play(artifact: Artifact, plant: str = "") -> ClosedReplay:
             " `fairlead replay FILE` runs every decision again of which there is enough"
         )
     began = Began(tape[first].now - _WARM_SECONDS, 0.5, leader_of(artifact), history_from(artifact))
-    return MidTermPlayer(artifact, [began, *tape[first:]], plant, why_mid_term(tape)).run()
+    return MidTermPlayer(artifact, [began, *tape[first:]], plant, why_mid_term(artifact, tape)).run()
 
 
 class MidTermPlayer(TapePlayer):

@@ -114,7 +114,7 @@ def deciders_for(kinds: frozenset[str]) -> Callable[[], tuple[Decider, ...]]:
 
 def _deciders(kinds: frozenset[str]) -> tuple[Decider, ...]:
     """They keep nothing, so all planes may have the same ones; but where there are custom kinds, a list of those."""
-    return _made(kinds) if DEFINITIONS in kinds else _made_once(kinds)
+    return _made(kinds) if DEFINITIONS in kinds else made_once(kinds)
 
 
 def _made(kinds: frozenset[str]) -> tuple[Decider, ...]:
@@ -122,7 +122,7 @@ def _made(kinds: frozenset[str]) -> tuple[Decider, ...]:
     return tuple(each for each in default_deciders(catalog) if not kinds.isdisjoint(about(each)))
 
 
-_made_once = lru_cache(maxsize=128)(_made)
+made_once = lru_cache(maxsize=128)(_made)
 
 
 def about(decider: Decider) -> tuple[str, ...]:

@@ -6,8 +6,8 @@
     Setting      what is there before any thing: nodes, namespaces, what the API can do
 
 An ingredient names the kinds of its things; which controllers and mirrors a world needs follows from those
-(`building.py`). Whoever adds a controller, a verb or a kind adds the ingredient that meets it: `search/coverage.py`
-compares.
+(`building.py`). Whoever adds a controller, a verb or a kind adds the ingredient that meets it:
+`tests/sim/coverage.py` compares.
 """
 
 from __future__ import annotations

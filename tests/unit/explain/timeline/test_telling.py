@@ -9,7 +9,8 @@ from fairlead.cli.timeline import page_of
 from fairlead.core.errors import NotFound
 from fairlead.core.times import parse_time
 from fairlead.explain.asking import answered
-from fairlead.explain.timeline.telling import TimelineQuestion, timeline
+from fairlead.explain.timeline.family import family_of
+from fairlead.explain.timeline.telling import TimelineQuestion, timeline, unread
 from fairlead.model.key import Key
 from tests.unit.explain.timeline.world import ZONES, World, lines, place
 
@@ -194,3 +195,25 @@ def test_older_lines_are_left_out_told_and_found_with_at(monkeypatch: pytest.Mon
     found = answered(timeline(world.sources, earlier))
     assert first["what"] in [each["what"] for each in found["moments"]]
     assert first["what"] not in [each["what"] for each in cut["moments"]]
+
+
+def test_going_back_with_at_leaves_no_line_out_between_two_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The logs end at different times: one has more lines than the other. What is written a moment later than it says
+    counts for no answer that ends before it."""
+    world = raised()
+    web = Key("deployments.apps", "default", "web")
+    wanted = answered(family_of(world.sources, web)).lines.keys()
+    monkeypatch.setattr("fairlead.explain.timeline.lines.LINES_FOUND_MAX", 10)
+    monkeypatch.setattr("fairlead.explain.timeline.lines._PAGE", 5)
+    found, until, times = set[tuple[str, int]](), 0.0, list[float]()
+    while until not in times:
+        times.append(until)
+        family = answered(family_of(world.sources, web, 0.0, until))
+        found |= {place for place, line in family.lines.items() if not until or line.at <= until}
+        said = [each for each in unread(world.sources, family, 0.0) if "--at" in each]
+        if not said:
+            break
+        until = parse_time(said[0].partition("--at ")[2].split()[0])
+    assert not said
+    assert len(times) > 1
+    assert wanted - found == set()
