@@ -20,7 +20,7 @@ from fairlead.api.admission.override_places import check_class, check_places
 from fairlead.api.admission.override_priority import check_quotas, priority_for
 from fairlead.api.admission.override_reach import approval_of, nodes_of
 from fairlead.api.admission.override_room import warn_of_full_disk
-from fairlead.api.admission.override_sight import readable
+from fairlead.api.admission.override_sight import readable, readable_one
 from fairlead.api.admission.override_sizes import sizes_of
 from fairlead.api.admission.step import AdmissionStep
 from fairlead.api.attempt import Attempt
@@ -45,7 +45,6 @@ from fairlead.model.views import (
     SchedulerOverride,
 )
 from fairlead.store.contract import AtRevision
-from fairlead.store.damage import is_stand_in
 
 _RESOURCE = kinds.KIND.resource
 _SORTS = {
@@ -137,8 +136,8 @@ def _elsewhere(one: SchedulerOverride, other: SchedulerOverride) -> bool:
 
 
 def _knobs(attempt: Attempt) -> plane_knobs.Numbers:
-    entry = attempt.read.get(Key(planesettings.KIND.resource, "", plane_knobs.NAME))
-    spec = {} if entry is None or is_stand_in(entry.data) else tree(entry).get("spec") or {}
+    entry = readable_one(attempt, Key(planesettings.KIND.resource, "", plane_knobs.NAME))
+    spec = {} if entry is None else tree(entry).get("spec") or {}
     return plane_knobs.numbers(spec, "overrides")
 
 
@@ -252,7 +251,7 @@ def _template(attempt: Attempt, wanted: SchedulerOverride) -> Json | None:
         [_SORTS[sort]] if sort in _SORTS else list(_SORTS.values()) if sort in kinds.WORKLOADS else []
     ):
         entry = attempt.read.get(Key(resource, attempt.key.namespace, name))
-        if entry is not None and not is_stand_in(entry.data):
+        if entry is not None:
             found: Json = (tree(entry).get("spec") or {}).get("template") or {}
             return found
     return None
@@ -261,8 +260,8 @@ def _template(attempt: Attempt, wanted: SchedulerOverride) -> Json | None:
 def _take_turns(attempt: Attempt) -> None:
     """Overrides are made one after the other, so that their number and what stands beside them is what was judged."""
     key = Key(namespace.KIND.resource, "", kinds.CLUSTER_NAMESPACE)
-    entry = attempt.read.get(key)
-    if entry is not None and not is_stand_in(entry.data):
+    entry = readable_one(attempt, key)
+    if entry is not None:
         attempt.preconditions.append(AtRevision(key, entry.revision))
         attempt.operations.append(put(namespace.KIND, key, tree(entry)))
 
@@ -275,7 +274,7 @@ def _charge_override(attempt: Attempt) -> None:
     if not name:
         return
     entry = attempt.read.get(Key(_RESOURCE, space, name))
-    if entry is None or is_stand_in(entry.data):
+    if entry is None:
         raise attempt.forbidden(f"there is no SchedulerOverride {mark}, for which it is to be made")
     override = _override(entry.data)
     if not ledger.is_active(override, attempt.context.now):
@@ -302,7 +301,7 @@ def _reserved_before(attempt: Attempt, override: SchedulerOverride) -> tuple[str
     """What counts for the one that it prolongs, as long as that holds: both together allow no more than one."""
     name = override.spec.replaces
     entry = attempt.read.get(Key(_RESOURCE, override.metadata.namespace, name)) if name else None
-    if entry is None or is_stand_in(entry.data):
+    if entry is None:
         return ()
     before = _override(entry.data)
     return before.status.reserved if ledger.is_active(before, attempt.context.now) else ()
