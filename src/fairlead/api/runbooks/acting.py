@@ -19,6 +19,7 @@ from __future__ import annotations
 from msgspec import structs
 
 from fairlead.api.access.users import User
+from fairlead.api.admission.plane_conditions import is_plane
 from fairlead.api.audit.rules import object_target
 from fairlead.api.desk import Desk
 from fairlead.api.fencing import moved_error
@@ -37,6 +38,11 @@ RUNNER = "system:fairlead:runbook"
 RUNNING, DONE, UNDOING, UNDONE = "Running", "Done", "Undoing", "Undone"
 _AFTER = {RUNNING: DONE, UNDOING: UNDONE}
 _BY_STEPS = ("create", "delete")  # what a step does to a run
+
+
+def is_runner(user: User) -> bool:
+    """Not whoever has its name: who acts for runs may do whatever any of their creators may."""
+    return user.name == RUNNER and is_plane(user)
 
 
 def run_acting(desk: Desk, request: Request, context: Context) -> Entry | None:

@@ -198,6 +198,17 @@ def test_the_controller_has_no_rights_of_its_own() -> None:
     assert (status, "acts for runs alone" in told["message"]) == (403, True)
 
 
+def test_who_has_no_more_than_the_name_of_the_controller_acts_for_no_run() -> None:
+    """Who may take names, but not the group of administrators, must not come to it by the run of one."""
+    rights = Rights(_READS)
+    assert rights.run(user=ADMIN)[0] == 201
+    revision = int(rights.report(_UNDER_WAY)["metadata"]["resourceVersion"])
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "made"}}
+    namesake = User(RUNNER, groups=(AUTHENTICATED,))
+    status, told = rights.send("create", "configmaps", body, namesake, premises=(Premise(RUNS, revision),))
+    assert (status, f'User "{RUNNER}" cannot create' in told["message"]) == (403, True), told
+
+
 def test_a_run_that_a_run_creates_is_of_who_created_the_first() -> None:
     """A Runbook whose step is another run must not lead to the rights of the controller, which are all there are."""
     rights = Rights(_READS)
