@@ -92,6 +92,8 @@ def test_a_run_of_a_runbook_asks_as_who_created_it(plane: InProcess) -> None:
 
 def test_a_run_that_was_created_in_anothers_name_is_no_second_person(plane: InProcess) -> None:
     """Nor is it the first: who took the name could approve as oneself what the run asks for."""
+    closed = override("zone/b", changes={"cordon": True})
+    step = {"name": "close", "create": {"object": {**closed, "metadata": {}}}}
     book = {
         "apiVersion": "fairlead.dev/v1",
         "kind": "Runbook",
@@ -99,11 +101,10 @@ def test_a_run_that_was_created_in_anothers_name_is_no_second_person(plane: InPr
         "spec": {
             "summary": "closes a zone",
             "preconditions": [{"name": "always", "expression": "true"}],
-            "steps": [{"name": "close", "create": {"object": override("zone/b", changes={"cordon": True})}}],
+            "steps": [step],
             "postconditions": [{"name": "always", "expression": "true"}],
         },
     }
-    del book["spec"]["steps"][0]["create"]["object"]["metadata"]
     assert plane.post("/apis/fairlead.dev/v1/runbooks", book)[0] == 201
     plain, path = plane.context, "/apis/fairlead.dev/v1/namespaces/kube-system/runbookruns"
     body = {
@@ -127,7 +128,7 @@ def test_a_run_that_was_created_in_anothers_name_is_no_second_person(plane: InPr
         Request(
             "create",
             *("fairlead.dev", "v1", "scheduleroverrides", "kube-system"),
-            body=codec.encode(override("zone/b", changes={"cordon": True})),
+            body=codec.encode(closed),
             premises=(premise,),
         ),
         runner,
