@@ -86,7 +86,7 @@ def _admit(attempt: Attempt) -> None:
     beside = [
         each for each in known if each.metadata.name != wanted.spec.replaces or _elsewhere(each, wanted)
     ]
-    _check_count(beside, int(knobs["activeMax"]), problems)
+    _check_count(wanted, beside, int(knobs["activeMax"]), problems)
     _check_conflicts(wanted, beside, problems)
     _check_target(attempt, wanted, problems)
     check_places(attempt, wanted, problems)
@@ -158,12 +158,16 @@ def _check_replaced(wanted: SchedulerOverride, known: list[SchedulerOverride], p
         problems.invalid("spec.replaces", name, f"has another target, {before.spec.target}: leave it out")
 
 
-def _check_count(known: list[SchedulerOverride], most: int, problems: Problems) -> None:
+def _check_count(
+    wanted: SchedulerOverride, known: list[SchedulerOverride], most: int, problems: Problems
+) -> None:
+    """Who may make one here need not know what those elsewhere are called."""
     if len(known) >= most:
         first = min(known, key=ledger.end_of)
+        name = "one of another namespace" if _elsewhere(first, wanted) else ledger.mark_of(first)
         limit = "PlaneSettings spec.overrides.activeMax"
         told = f"{len(known)} are active, and {most} may be ({limit}); the next to end is"
-        ends = f"{first.metadata.namespace}/{first.metadata.name} at {first.spec.expires_at}"
+        ends = f"{name} at {first.spec.expires_at}"
         problems.forbidden("spec", f"{told} {ends}: end one that is not needed any more")
 
 
@@ -273,7 +277,8 @@ def _charge_override(attempt: Attempt) -> None:
     space, _, name = mark.partition("/")
     if not name:
         return
-    entry = attempt.read.get(Key(_RESOURCE, space, name))
+    is_here = space in (attempt.key.namespace, kinds.CLUSTER_NAMESPACE)  # one elsewhere bears on nothing here
+    entry = attempt.read.get(Key(_RESOURCE, space, name)) if is_here else None
     if entry is None:
         raise attempt.forbidden(f"there is no SchedulerOverride {mark}, for which it is to be made")
     override = _override(entry.data)
