@@ -60,6 +60,23 @@ def test_who_acts_as_somebody_else_is_no_second_person(plane: InProcess, taken_f
     assert as_another("POST", path, small)[0] == 201, "what nobody has to approve may be asked for so"
 
 
+@pytest.mark.parametrize("said", ["False", "Unknown", ""])
+def test_who_does_not_say_yes_approves_nothing(plane: InProcess, said: str) -> None:
+    """Nor does who takes an approval back: it is ended instead."""
+    path = f"{OVERRIDES.format('kube-system')}/calm"
+    assert made(plane, override("zone/b", changes={"cordon": True}), "kube-system")[0] == 201
+
+    def say(said: str) -> tuple[int, Json]:
+        told = [{"type": "Approved", "status": said}] if said else [{"type": "Observed", "status": "True"}]
+        return plane.patch(f"{path}/approval", {"status": {"conditions": told}}, user=OTHER)
+
+    assert say(said)[0] == 403
+    assert "conditions" not in (plane.get(path)[1].get("status") or {})
+    assert say("True")[0] == 200
+    status, answer = say(said)
+    assert (status, "cannot be taken back" in answer.get("message", "")) == (403, True), answer
+
+
 def test_a_plane_in_a_process_of_its_own_writes_the_status_and_approves_nothing(plane: InProcess) -> None:
     """It signs in as an administrator, and acts as the plane's user: it is no person, and approves for none."""
     plain, path = plane.context, f"{OVERRIDES.format('kube-system')}/calm/status"

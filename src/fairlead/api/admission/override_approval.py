@@ -35,9 +35,14 @@ def admit_approval(attempt: Attempt) -> None:
     status, before = new.get("status") or {}, old.get("status") or {}
     if status == before:
         return
-    if _approved(status) == _approved(before):
+    said = _approved(status)
+    if said == _approved(before):
         raise attempt.forbidden(
             f'status is written by the plane alone, not by "{user.name}"; to approve: fairlead override approve'
+        )
+    if said is None or said.get("status") != "True":
+        raise attempt.forbidden(
+            f'{kinds.APPROVED} is "True" or is not said, and cannot be taken back: who does not approve leaves it as it is'
         )
     spec = old.get("spec") or {}
     if not spec.get("approval"):
