@@ -42,7 +42,7 @@ def admit_approval(attempt: Attempt) -> None:
         )
     if said is None or said.get("status") != "True":
         raise attempt.forbidden(
-            f'{kinds.APPROVED} is "True" or is not said, and cannot be taken back: who does not approve leaves it as it is'
+            f'{kinds.APPROVED} is "True" or is not said, and cannot be taken back: else leave it as it is'
         )
     spec = old.get("spec") or {}
     if not spec.get("approval"):
