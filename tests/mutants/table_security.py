@@ -7,6 +7,7 @@ from tests.mutants.mutant import Mutant
 _DRIVERS = "tests/unit/agent/drivers"
 _HTTP = "tests/unit/wire/test_http.py"
 _RECORDING = "tests/unit/api/audit/test_recording.py"
+_RUNS = "tests/unit/api/runbooks/test_rights.py"
 _IMPERSONATION = "tests/unit/api/access/test_impersonation.py"
 
 ISOLATION = (
@@ -176,6 +177,32 @@ IMPERSONATION = (
         "if group not in everyones:",
         "if not group:",
         (f"{_IMPERSONATION}::test_each_thing_asked_for_is_a_question_of_its_own",),
+    ),
+    Mutant(
+        10,
+        "who has the name of the controller of runs acts for them",
+        "api/runbooks/acting.py",
+        "user.name == RUNNER and is_plane(user)",
+        "user.name == RUNNER",
+        (f"{_RUNS}::test_who_has_no_more_than_the_name_of_the_controller_acts_for_no_run",),
+    ),
+    Mutant(
+        10,
+        "a run that a run creates has the rights of the controller",
+        "api/runbooks/acting.py",
+        '_BY_STEPS = ("create", "delete")',
+        "_BY_STEPS = ()",
+        (f"{_RUNS}::test_a_run_that_a_run_creates_is_of_who_created_the_first",),
+    ),
+    Mutant(
+        10,
+        "a run does not tell who took the name of its creator",
+        "api/runbooks/stamping.py",
+        "if acting is not None and not is_plane(acting):",
+        "if acting is None:",
+        (
+            "tests/unit/api/test_override_persons.py::test_a_run_that_was_created_in_anothers_name_is_no_second_person",
+        ),
     ),
     Mutant(
         10,

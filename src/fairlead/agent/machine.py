@@ -130,15 +130,17 @@ class Agent:
 
     def _hear(self, resource: str, events: Sequence[mirrored.Event]) -> tuple[c.AgentInstruction, ...]:
         """What a list or a watch of the resource brought, or its mirror's timer."""
+        pods = self.mirrors[BOUND_PODS.name]
+        stale = pods.stale_lists
         heard = self._watched.hear(resource, events)
         out: list[c.AgentInstruction] = [*heard.passed, *heard.keeps]
         touched = self._changed(resource, heard.changes, heard.first, heard.now, out)
-        if self.mirrors[BOUND_PODS.name].failures:
+        if pods.failures:
             self.means.tokens.heard(False, heard.now)
+        if pods.stale_lists and not stale and not pods.synced:
+            out.append(c.Log(_OLDER_SERVER.format(self.settings.name)))
         if resource == BOUND_PODS.name and self._look_whether_away(heard.first):
             touched = tuple(self.works)
-            if self.mirrors[resource].stale_lists:
-                out.append(c.Log(_OLDER_SERVER.format(self.settings.name)))
         return self._finish(out, touched, heard.now)
 
     def _look_whether_away(self, answers: bool) -> bool:

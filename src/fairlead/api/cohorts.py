@@ -32,9 +32,8 @@ class CohortsTold(NamedTuple):
 
 
 def cohorts_told(read: Reader, sight: Sight) -> CohortsTold:
-    found: dict[
-        tuple[str, LabelMatcher | None], list[tuple[Key, Json]]
-    ] = {}  # those of one name by their nodes
+    # Those of one name by their nodes.
+    found: dict[tuple[str, LabelMatcher | None], list[tuple[Key, Json]]] = {}
     refused: dict[str, list[Pod]] = {}  # by namespace
     for entry in sound_entries(read, PLACEMENT):
         quota = tree(entry)

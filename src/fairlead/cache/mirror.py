@@ -246,6 +246,8 @@ class Mirror(Generic[T]):
             self.ignored += 1
             return _NOTHING
         if event.revision < self.revision or self._is_before_recalled(event.revision):
+            if not self.synced and not self.stale_lists:
+                self.failures = 0  # those before were of another sort: nobody answered
             self.stale_lists += 1
             return self._failed(
                 "StaleList", event.now, event.attempt, MirrorPhase.LISTING, MirrorPhase.RESTING
@@ -258,7 +260,9 @@ class Mirror(Generic[T]):
         return (*self._differences(event.entries), *self._follow(event.now))
 
     def _is_before_recalled(self, revision: int) -> bool:
-        return not self.synced and revision < self._recalled and self.failures < FAILURES_OF_PATIENCE
+        if self.synced or revision >= self._recalled:
+            return False
+        return not self.stale_lists or self.failures < FAILURES_OF_PATIENCE
 
     def _differences(self, entries: Iterable[Entry]) -> list[Changed]:
         """What a list says that the copy does not: deletions first, then the rest in the order of the list."""

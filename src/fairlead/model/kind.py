@@ -145,11 +145,10 @@ class Kind:
     openapi: Json | None = None
     list_kind_name: str = ""  # defaults to kind + List
     definition: str = ""  # name of the CustomResourceDefinition it stands in
-    # Of group, version and plural, found once because every request asks for them several times:
+    # Of group, version and plural, found once because every request asks for them several times. `resource` is the
+    # store's name: `pods`, `deployments.apps`.
     api_version: str = field(init=False, repr=False, compare=False)
-    resource: str = field(
-        init=False, repr=False, compare=False
-    )  # the store's name: `pods`, `deployments.apps`
+    resource: str = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         named = f"{self.group}/{self.version}" if self.group else self.version

@@ -145,12 +145,12 @@ def test_every_failed_renewal_is_logged_with_the_seconds_left() -> None:
     assert "s left until" in room.logs[-1]
 
 
-def _list_from_before(room: Room) -> str:
-    """A pod runs, and an agent begins anew whose lists are of before it was there."""
+def _list_from_before(room: Room, answers: bool = True) -> str:
+    """A pod runs, and an agent begins anew whose lists are of before it was there. `answers`: at once."""
     before = room.api.store.revision
     uid = room.create()
     room.settle()
-    room.lists_at = before
+    room.lists_at, room.broken = before, not answers
     room.start_agent()
     room.begin()
     return uid
@@ -166,6 +166,20 @@ def test_a_list_that_is_older_than_what_was_kept_ends_nothing() -> None:
     room.pass_time(60)
     assert (room.machine.running(), len(room.machine.starts)) == ([(uid, "main")], 1)
     assert room.condition("Ready")["status"] == "True"
+
+
+def test_an_older_list_ends_nothing_either_where_nobody_answered_before() -> None:
+    """As many failures as it has patience with older lists tell nothing of the first of those."""
+    room = running()
+    uid = _list_from_before(room, answers=False)
+    room.pass_time(120)
+    room.broken = False
+    room.pass_time(40)
+    assert room.machine.running() == [(uid, "main")]
+    assert len([each for each in room.logs if "the server knows less of its pods" in each]) == 1
+    room.lists_at = 0
+    room.pass_time(60)
+    assert (room.machine.running(), len(room.machine.starts)) == ([(uid, "main")], 1)
 
 
 def test_a_server_that_was_restored_to_before_is_believed_after_a_while() -> None:

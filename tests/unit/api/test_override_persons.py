@@ -8,9 +8,13 @@ from msgspec import structs
 from fairlead.api.access.users import MASTERS, User
 from fairlead.api.deletion import DeleteOptions, begin_deletion, is_finished
 from fairlead.api.plan import Context
+from fairlead.core import codec
 from fairlead.core.times import timestamp
+from fairlead.model.key import Key
 from fairlead.model.kind import Json
 from fairlead.model.kinds.scheduleroverride import KIND
+from fairlead.model.premise import Premise
+from fairlead.port.request import Reply, Request
 from tests.inprocess import ADMIN, InProcess
 from tests.unit.api.test_overrides import (
     ANN,
@@ -56,6 +60,44 @@ def test_who_acts_as_somebody_else_is_no_second_person(plane: InProcess, taken_f
     assert as_another("POST", path, small)[0] == 201, "what nobody has to approve may be asked for so"
 
 
+@pytest.mark.parametrize("said", ["False", "Unknown", ""])
+def test_who_does_not_say_yes_approves_nothing(plane: InProcess, said: str) -> None:
+    """Nor does who takes an approval back: it is ended instead."""
+    path = f"{OVERRIDES.format('kube-system')}/calm"
+    assert made(plane, override("zone/b", changes={"cordon": True}), "kube-system")[0] == 201
+
+    def say(said: str) -> tuple[int, Json]:
+        told = [{"type": "Approved", "status": said}] if said else [{"type": "Observed", "status": "True"}]
+        return plane.patch(f"{path}/approval", {"status": {"conditions": told}}, user=OTHER)
+
+    assert say(said)[0] == 403
+    assert "conditions" not in (plane.get(path)[1].get("status") or {})
+    assert say("True")[0] == 200
+    status, answer = say(said)
+    assert (status, "cannot be taken back" in answer.get("message", "")) == (403, True), answer
+
+
+def test_a_plane_in_a_process_of_its_own_writes_the_status_and_approves_nothing(plane: InProcess) -> None:
+    """It signs in as an administrator, and acts as the plane's user: it is no person, and approves for none."""
+    plain, path = plane.context, f"{OVERRIDES.format('kube-system')}/calm/status"
+    assert made(plane, override("zone/b", changes={"cordon": True}), "kube-system")[0] == 201
+    approval: Json = {"type": "Approved", "status": "True", "reason": "Approved", "message": "by nobody"}
+    observed: Json = {"type": "Observed", "status": "True", "reason": "Observed", "message": "it is heeded"}
+
+    def told(*conditions: Json) -> tuple[int, Json]:
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(plane, "context", lambda user: structs.replace(plain(PLANE), impersonator=user))
+            return plane.patch(path, {"status": {"conditions": list(conditions)}})
+
+    status, found = told(observed)
+    assert (status, [each["type"] for each in found["status"]["conditions"]]) == (200, ["Observed"]), found
+    status, answer = told(observed, approval)
+    assert (status, "under one's own name" in answer["message"]) == (403, True), answer
+    assert plane.patch(path, {"status": {"conditions": [observed, approval]}}, user=OTHER)[0] == 200
+    status, answer = told(observed)
+    assert (status, "under one's own name" in answer["message"]) == (403, True), "nor takes it away"
+
+
 def test_a_run_of_a_runbook_asks_as_who_created_it(plane: InProcess) -> None:
     book = User("system:fairlead:runbook", groups=(MASTERS,))
     plain = plane.context
@@ -63,6 +105,53 @@ def test_a_run_of_a_runbook_asks_as_who_created_it(plane: InProcess) -> None:
         patched.setattr(plane, "context", lambda user=ADMIN: structs.replace(plain(user), impersonator=book))
         status, found = made(plane, override("zone/b", changes={"cordon": True}), "kube-system")
     assert (status, found["spec"]["requestedBy"]) == (201, "admin")
+
+
+def test_a_run_that_was_created_in_anothers_name_is_no_second_person(plane: InProcess) -> None:
+    """Nor is it the first: who took the name could approve as oneself what the run asks for."""
+    closed = override("zone/b", changes={"cordon": True})
+    step = {"name": "close", "create": {"object": {**closed, "metadata": {}}}}
+    book = {
+        "apiVersion": "fairlead.dev/v1",
+        "kind": "Runbook",
+        "metadata": {"name": "close"},
+        "spec": {
+            "summary": "closes a zone",
+            "preconditions": [{"name": "always", "expression": "true"}],
+            "steps": [step],
+            "postconditions": [{"name": "always", "expression": "true"}],
+        },
+    }
+    assert plane.post("/apis/fairlead.dev/v1/runbooks", book)[0] == 201
+    plain, path = plane.context, "/apis/fairlead.dev/v1/namespaces/kube-system/runbookruns"
+    body = {
+        "apiVersion": "fairlead.dev/v1",
+        "kind": "RunbookRun",
+        "metadata": {"name": "r"},
+        "spec": {"runbook": "close"},
+    }
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(plane, "context", lambda user: structs.replace(plain(OTHER), impersonator=user))
+        status, run = plane.post(path, body)
+    assert (status, run["spec"]["requestedBy"]["username"]) == (201, "jane"), run
+    under_way = {"status": {"phase": "Running", "steps": [{"name": "close", "state": "Running"}]}}
+    runner = User("system:fairlead:runbook", groups=(MASTERS,))
+    status, run = plane.patch(f"{path}/r/status", under_way, user=runner)
+    assert status == 200, run
+    premise = Premise(
+        Key("runbookruns.fairlead.dev", "kube-system", "r"), int(run["metadata"]["resourceVersion"])
+    )
+    reply = plane.send(
+        Request(
+            "create",
+            *("fairlead.dev", "v1", "scheduleroverrides", "kube-system"),
+            body=codec.encode(closed),
+            premises=(premise,),
+        ),
+        runner,
+    )
+    assert isinstance(reply, Reply)
+    assert (reply.status, b"under one's own name" in reply.body) == (403, True), reply.body
 
 
 @pytest.mark.parametrize("policy", ["", "Background", "Foreground"])

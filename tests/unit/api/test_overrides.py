@@ -10,13 +10,11 @@ from fairlead.api.access.users import MASTERS, User
 from fairlead.api.conversation import Conversation
 from fairlead.core import codec
 from fairlead.core.times import timestamp
-from fairlead.model.key import Key
 from fairlead.model.kind import Json
 from fairlead.port.request import Reply, Request
 from fairlead.store.contract import Transaction
 from fairlead.store.events import RoomLost
 from tests.inprocess import ADMIN, InProcess
-from tests.unit.api.test_damaged import rot
 
 OVERRIDES = "/apis/fairlead.dev/v1/namespaces/{}/scheduleroverrides"
 OTHER = User("jane", groups=(MASTERS, "system:authenticated"))
@@ -437,37 +435,3 @@ def test_who_may_bypass_ends_what_is_anothers_and_is_told_whose_it_was(plane: In
     assert isinstance(reply, Reply)
     assert reply.status == 200
     assert 'it is held by "jane"' in reply.warnings[0]
-
-
-@pytest.mark.parametrize(
-    ("damaged", "body", "namespace"),
-    [
-        (
-            Key("scheduleroverrides.fairlead.dev", "default", "first"),
-            override("node/n1", name="second", changes={"cordon": True}),
-            "kube-system",
-        ),
-        (
-            Key("nodes", "", "n1"),
-            override("node/n2", name="second", changes={"cordon": True}),
-            "kube-system",
-        ),
-        (
-            Key("deployments.apps", "default", "db"),
-            override(name="second", changes={"pauseExpansion": True}),
-            "default",
-        ),
-    ],
-)
-def test_what_is_damaged_elsewhere_keeps_nobody_from_making_one(
-    plane: InProcess, damaged: Key, body: Json, namespace: str
-) -> None:
-    """People intervene when a plane is ill; and who may make one may not see everything by its name."""
-    assert made(plane, override(name="first"))[0] == 201
-    rot(plane, damaged)
-    sent = codec.encode(body)
-    request = Request("create", "fairlead.dev", "v1", "scheduleroverrides", namespace, body=sent)
-    reply = plane.send(request)
-    assert isinstance(reply, Reply)
-    assert reply.status == 201, reply.body
-    assert any(damaged.resource in each and damaged.name not in each for each in reply.warnings)

@@ -17,6 +17,8 @@ NODE_PREFIX = "system:node:"
 CREDENTIAL_ID = (
     "authentication.kubernetes.io/credential-id"  # which token it was, among what is known of a user
 )
+# Who took this user's name to create what acts in it later (a run of a runbook), among what is known of a user.
+IMPERSONATED_BY = "fairlead.dev/impersonated-by"
 SERVICE_ACCOUNT_PREFIX = "system:serviceaccount:"
 SERVICE_ACCOUNTS = "system:serviceaccounts"
 

@@ -6,6 +6,7 @@ changes with it. The rest of the status is the plane's.
 
 from __future__ import annotations
 
+from fairlead.api.access.users import IMPERSONATED_BY
 from fairlead.api.admission.plane_conditions import is_plane
 from fairlead.api.attempt import Attempt
 from fairlead.core.times import parse_time, timestamp
@@ -20,11 +21,8 @@ def admit_approval(attempt: Attempt) -> None:
     new, old, user = attempt.new, attempt.old, attempt.context.user
     if new is None or old is None:
         return
-    for field in (
-        *STAMPED,
-        "owner",
-        "preview",
-    ):  # who sends the whole object again need not know what was stamped
+    for field in (*STAMPED, "owner", "preview"):
+        # Who sends the whole object again need not know what was stamped.
         if field in (old.get("spec") or {}) and field not in (new.get("spec") or {}):
             new["spec"] = {**(new.get("spec") or {}), field: old["spec"][field]}
     if is_plane(user):  # one in a process of its own acts as its controllers
@@ -37,9 +35,14 @@ def admit_approval(attempt: Attempt) -> None:
     status, before = new.get("status") or {}, old.get("status") or {}
     if status == before:
         return
-    if _approved(status) == _approved(before):
+    said = _approved(status)
+    if said == _approved(before):
         raise attempt.forbidden(
             f'status is written by the plane alone, not by "{user.name}"; to approve: fairlead override approve'
+        )
+    if said is None or said.get("status") != "True":
+        raise attempt.forbidden(
+            f'{kinds.APPROVED} is "True" or is not said, and cannot be taken back: else leave it as it is'
         )
     spec = old.get("spec") or {}
     if not spec.get("approval"):
@@ -63,9 +66,11 @@ def admit_approval(attempt: Attempt) -> None:
 
 
 def as_oneself(attempt: Attempt, why: str) -> None:
-    """Who may act as others could be both persons. A run of a runbook acts as who created it, and nobody else."""
-    acting = attempt.context.impersonator
-    if acting is not None and not is_plane(acting):
+    """Who may act as others could be both persons. A run of a runbook acts as who created it, and nobody else, unless
+    it was created by somebody who had taken that name."""
+    acting, user = attempt.context.impersonator, attempt.context.user
+    is_taken = acting is not None and not is_plane(acting)
+    if is_taken or any(key == IMPERSONATED_BY for key, _ in user.extra):
         told = "asked for and approved under one's own name, not as somebody else"
         raise attempt.forbidden(f"what needs a second person is {told} ({why})")
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 import msgspec
 
 from fairlead.api.admission.override_reach import nodes_of
+from fairlead.api.admission.override_sight import readable_one
 from fairlead.api.attempt import Attempt
 from fairlead.core.problems import Problems
 from fairlead.ledger import override as ledger
@@ -28,7 +29,6 @@ from fairlead.model.views import (
     SchedulerOverride,
     SchedulingPolicy,
 )
-from fairlead.store.damage import is_stand_in
 
 _settings = msgspec.json.Decoder(PlaneSettings).decode
 _policy = msgspec.json.Decoder(SchedulingPolicy).decode
@@ -63,12 +63,12 @@ def check_class(attempt: Attempt, wanted: SchedulerOverride, problems: Problems)
     asked = wanted.spec.changes.allow_reserved_capacity_class
     if not asked:
         return
-    entry = attempt.read.get(Key(PLANE_SETTINGS.name, "", plane_knobs.NAME))
-    settings = _settings(entry.data) if entry is not None and not is_stand_in(entry.data) else None
+    entry = readable_one(attempt, Key(PLANE_SETTINGS.name, "", plane_knobs.NAME))
+    settings = _settings(entry.data) if entry is not None else None
 
     def named(name: str) -> SchedulingPolicy | None:
-        found = attempt.read.get(Key(SCHEDULING_POLICIES.name, "", name))
-        return _policy(found.data) if found is not None and not is_stand_in(found.data) else None
+        found = readable_one(attempt, Key(SCHEDULING_POLICIES.name, "", name))
+        return _policy(found.data) if found is not None else None
 
     policy = policy_in_use(settings, named).policy
     classes = (policy.spec.get("capacityClasses") or ()) if policy is not None else ()

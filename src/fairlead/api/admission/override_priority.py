@@ -26,7 +26,6 @@ from fairlead.model.kind import Json
 from fairlead.model.kinds import scheduleroverride as kinds
 from fairlead.model.kinds.priorityclass import HIGHEST_USER_VALUE
 from fairlead.model.views import RESOURCE_QUOTAS, Meta, Pod, PodSpec, ResourceQuota, SchedulerOverride
-from fairlead.store.damage import is_stand_in
 
 _AT = "spec.changes.priorityClassName"
 _PREEMPTS = "PreemptLowerPriority"
@@ -40,7 +39,7 @@ def priority_for(attempt: Attempt, wanted: SchedulerOverride, problems: Problems
     if not name:
         return None
     entry = attempt.read.get(Key(CLASSES, "", name))
-    if entry is None or is_stand_in(entry.data):
+    if entry is None:
         known = sorted(each.key.name for each in readable(attempt, CLASSES))
         problems.invalid(_AT, name, f"there is no such PriorityClass; there are {', '.join(known[:5])}")
         return None

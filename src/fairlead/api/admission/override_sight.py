@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from fairlead.api.attempt import Attempt
 from fairlead.api.sound import sound_entries
+from fairlead.model.key import Key
 from fairlead.store.contract import Entry
 
 
@@ -19,9 +20,19 @@ def readable(attempt: Attempt, resource: str, namespace: str = "") -> Sequence[E
         key.resource == resource and namespace in ("", key.namespace) for key in attempt.read.damaged
     )
     if damaged:
-        told = (
-            f"{damaged} of {resource} cannot be read and were left out of account; fairlead check tells which"
-        )
-        if told not in attempt.warnings:
-            attempt.warnings.append(told)
+        _warn(attempt, resource, damaged)
     return sound_entries(attempt.read, resource, namespace)
+
+
+def readable_one(attempt: Attempt, key: Key) -> Entry | None:
+    """Of what an override is judged by and does not name itself; None if it is not there, or damaged."""
+    if key in attempt.read.damaged:
+        _warn(attempt, key.resource, 1)
+        return None
+    return attempt.read.get(key)
+
+
+def _warn(attempt: Attempt, resource: str, damaged: int) -> None:
+    told = f"{damaged} of {resource} cannot be read and were left out of account; fairlead check tells which"
+    if told not in attempt.warnings:
+        attempt.warnings.append(told)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from fairlead.api.admission.override_sight import readable
+from fairlead.api.admission.override_sight import readable, readable_one
 from fairlead.api.attempt import Attempt
 from fairlead.ledger import override as ledger
 from fairlead.ledger import zone_weights
@@ -20,7 +20,6 @@ from fairlead.model.kind import Json
 from fairlead.model.pod_decoder import decode_pod
 from fairlead.model.service_views import ENDPOINT_SLICES, SERVICE_NAME, EndpointSlice
 from fairlead.model.views import PODS, SchedulerOverride
-from fairlead.store.damage import is_stand_in
 
 _slice = msgspec.json.Decoder(EndpointSlice).decode
 
@@ -61,8 +60,8 @@ def _is_covered(attempt: Attempt, wanted: SchedulerOverride, endpoint: Json) -> 
     about = endpoint.get("targetRef") or {}
     if about.get("kind") != "Pod":
         return False
-    entry = attempt.read.get(Key(PODS.name, about.get("namespace") or "", about.get("name") or ""))
-    if entry is None or is_stand_in(entry.data):
+    entry = readable_one(attempt, Key(PODS.name, about.get("namespace") or "", about.get("name") or ""))
+    if entry is None:
         return False
     meta = decode_pod(entry.data).metadata
     return ledger.covers(wanted, meta.namespace, ledger.names_of_owner(meta))

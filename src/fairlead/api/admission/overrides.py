@@ -20,7 +20,7 @@ from fairlead.api.admission.override_places import check_class, check_places
 from fairlead.api.admission.override_priority import check_quotas, priority_for
 from fairlead.api.admission.override_reach import approval_of, nodes_of
 from fairlead.api.admission.override_room import warn_of_full_disk
-from fairlead.api.admission.override_sight import readable
+from fairlead.api.admission.override_sight import readable, readable_one
 from fairlead.api.admission.override_sizes import sizes_of
 from fairlead.api.admission.step import AdmissionStep
 from fairlead.api.attempt import Attempt
@@ -45,7 +45,6 @@ from fairlead.model.views import (
     SchedulerOverride,
 )
 from fairlead.store.contract import AtRevision
-from fairlead.store.damage import is_stand_in
 
 _RESOURCE = kinds.KIND.resource
 _SORTS = {
@@ -88,7 +87,7 @@ def _admit(attempt: Attempt) -> None:
     beside = [
         each for each in known if each.metadata.name != wanted.spec.replaces or _elsewhere(each, wanted)
     ]
-    _check_count(beside, int(knobs["activeMax"]), problems)
+    _check_count(wanted, beside, int(knobs["activeMax"]), problems)
     _check_conflicts(wanted, beside, problems)
     _check_target(attempt, wanted, problems)
     check_places(attempt, wanted, problems)
@@ -138,8 +137,8 @@ def _elsewhere(one: SchedulerOverride, other: SchedulerOverride) -> bool:
 
 
 def _knobs(attempt: Attempt) -> plane_knobs.Numbers:
-    entry = attempt.read.get(Key(planesettings.KIND.resource, "", plane_knobs.NAME))
-    spec = {} if entry is None or is_stand_in(entry.data) else tree(entry).get("spec") or {}
+    entry = readable_one(attempt, Key(planesettings.KIND.resource, "", plane_knobs.NAME))
+    spec = {} if entry is None else tree(entry).get("spec") or {}
     return plane_knobs.numbers(spec, "overrides")
 
 
@@ -160,12 +159,16 @@ def _check_replaced(wanted: SchedulerOverride, known: list[SchedulerOverride], p
         problems.invalid("spec.replaces", name, f"has another target, {before.spec.target}: leave it out")
 
 
-def _check_count(known: list[SchedulerOverride], most: int, problems: Problems) -> None:
+def _check_count(
+    wanted: SchedulerOverride, known: list[SchedulerOverride], most: int, problems: Problems
+) -> None:
+    """Who may make one here need not know what those elsewhere are called."""
     if len(known) >= most:
         first = min(known, key=ledger.end_of)
+        name = "one of another namespace" if _elsewhere(first, wanted) else ledger.mark_of(first)
         limit = "PlaneSettings spec.overrides.activeMax"
         told = f"{len(known)} are active, and {most} may be ({limit}); the next to end is"
-        ends = f"{first.metadata.namespace}/{first.metadata.name} at {first.spec.expires_at}"
+        ends = f"{name} at {first.spec.expires_at}"
         problems.forbidden("spec", f"{told} {ends}: end one that is not needed any more")
 
 
@@ -253,7 +256,7 @@ def _template(attempt: Attempt, wanted: SchedulerOverride) -> Json | None:
         [_SORTS[sort]] if sort in _SORTS else list(_SORTS.values()) if sort in kinds.WORKLOADS else []
     ):
         entry = attempt.read.get(Key(resource, attempt.key.namespace, name))
-        if entry is not None and not is_stand_in(entry.data):
+        if entry is not None:
             found: Json = (tree(entry).get("spec") or {}).get("template") or {}
             return found
     return None
@@ -262,8 +265,8 @@ def _template(attempt: Attempt, wanted: SchedulerOverride) -> Json | None:
 def _take_turns(attempt: Attempt) -> None:
     """Overrides are made one after the other, so that their number and what stands beside them is what was judged."""
     key = Key(namespace.KIND.resource, "", kinds.CLUSTER_NAMESPACE)
-    entry = attempt.read.get(key)
-    if entry is not None and not is_stand_in(entry.data):
+    entry = readable_one(attempt, key)
+    if entry is not None:
         attempt.preconditions.append(AtRevision(key, entry.revision))
         attempt.operations.append(put(namespace.KIND, key, tree(entry)))
 
@@ -275,8 +278,9 @@ def _charge_override(attempt: Attempt) -> None:
     space, _, name = mark.partition("/")
     if not name:
         return
-    entry = attempt.read.get(Key(_RESOURCE, space, name))
-    if entry is None or is_stand_in(entry.data):
+    is_here = space in (attempt.key.namespace, kinds.CLUSTER_NAMESPACE)  # one elsewhere bears on nothing here
+    entry = attempt.read.get(Key(_RESOURCE, space, name)) if is_here else None
+    if entry is None:
         raise attempt.forbidden(f"there is no SchedulerOverride {mark}, for which it is to be made")
     override = _override(entry.data)
     if not ledger.is_active(override, attempt.context.now):
@@ -303,7 +307,7 @@ def _reserved_before(attempt: Attempt, override: SchedulerOverride) -> tuple[str
     """What counts for the one that it prolongs, as long as that holds: both together allow no more than one."""
     name = override.spec.replaces
     entry = attempt.read.get(Key(_RESOURCE, override.metadata.namespace, name)) if name else None
-    if entry is None or is_stand_in(entry.data):
+    if entry is None:
         return ()
     before = _override(entry.data)
     return before.status.reserved if ledger.is_active(before, attempt.context.now) else ()

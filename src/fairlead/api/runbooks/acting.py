@@ -9,7 +9,9 @@ Called by `api/server.py` for every write of the controller that advances runs (
                    then, so the same write, sent again by whomever and for whatever reason, finds its premise gone
     in the record  what was made, with its uid, by whom and when, is there if and only if it was made
 
-Reads, and writes of runs themselves (their status, their finalizer), are the controller's own.
+Reads, and changes of runs themselves (their status, their finalizer), are the controller's own, and so is the deletion
+of one of too many that have ended. A run that a step creates or deletes is like any other object: of who created the
+first one, whatever rights RUNNER has.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from __future__ import annotations
 from msgspec import structs
 
 from fairlead.api.access.users import User
+from fairlead.api.admission.plane_conditions import is_plane
 from fairlead.api.audit.rules import object_target
 from fairlead.api.desk import Desk
 from fairlead.api.fencing import moved_error
@@ -34,14 +37,22 @@ from fairlead.store.contract import AtRevision, Entry, Transaction
 RUNNER = "system:fairlead:runbook"
 RUNNING, DONE, UNDOING, UNDONE = "Running", "Done", "Undoing", "Undone"
 _AFTER = {RUNNING: DONE, UNDOING: UNDONE}
+_BY_STEPS = ("create", "delete")  # what a step does to a run
+
+
+def is_runner(user: User) -> bool:
+    """Not whoever has its name: who acts for runs may do whatever any of their creators may."""
+    return user.name == RUNNER and is_plane(user)
 
 
 def run_acting(desk: Desk, request: Request, context: Context) -> Entry | None:
     """The run for which a write is made; None if the controller acts for itself. Forbidden if it may not."""
-    address = request.group, request.version, request.plural
-    if request.verb in READ_VERBS or address == (RUN.group, RUN.version, RUN.plural):
+    of_runs = (request.group, request.version, request.plural) == (RUN.group, RUN.version, RUN.plural)
+    if request.verb in READ_VERBS or (of_runs and request.verb not in _BY_STEPS):
         return None
     named = [each for each in request.premises if each.key.resource == RUN.resource and each.revision]
+    if not named and of_runs and request.verb == "delete":
+        return None
     if not named:
         raise Forbidden(f"{RUNNER} acts for runs alone, and {request.verb} of {request.plural} names none")
     entry = desk.sound.get(named[0].key)

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fairlead.api.access.contract import Attributes, require
-from fairlead.api.access.users import user_info
+from fairlead.api.access.users import IMPERSONATED_BY, user_info
 from fairlead.api.admission.plane_conditions import is_plane
 from fairlead.api.attempt import Attempt
 from fairlead.api.desk import Desk
@@ -68,7 +68,7 @@ def _is_server(attempt: Attempt) -> bool:
 
 
 def _stamp_new(desk: Desk, attempt: Attempt, problems: Problems) -> None:
-    new, user = attempt.new, attempt.context.user
+    new = attempt.new
     assert new is not None
     spec = new.setdefault("spec", {})
     for field in ("answers", "abort"):
@@ -91,8 +91,17 @@ def _stamp_new(desk: Desk, attempt: Attempt, problems: Problems) -> None:
         return
     values = read_values(procedure.params, spec.get("params") or {})
     _require_reads(desk, attempt, procedure, values)
-    spec["requestedBy"] = user_info(user)
+    spec["requestedBy"] = _requester(attempt)
     spec["procedure"] = {name: value for name, value in book.items() if name != "page"}
+
+
+def _requester(attempt: Attempt) -> Json:
+    """With whose rights it acts. Who took that name to create it is told: what needs a second person asks for that
+    (`api/admission/override_approval.py`), and what the run does later is done by the controller."""
+    found, acting = user_info(attempt.context.user), attempt.context.impersonator
+    if acting is not None and not is_plane(acting):
+        found["extra"] = {**(found.get("extra") or {}), IMPERSONATED_BY: [acting.name]}
+    return found
 
 
 def _check_number(attempt: Attempt) -> None:

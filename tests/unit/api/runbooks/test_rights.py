@@ -198,6 +198,50 @@ def test_the_controller_has_no_rights_of_its_own() -> None:
     assert (status, "acts for runs alone" in told["message"]) == (403, True)
 
 
+def test_who_has_no_more_than_the_name_of_the_controller_acts_for_no_run() -> None:
+    """Who may take names, but not the group of administrators, must not come to it by the run of one."""
+    rights = Rights(_READS)
+    assert rights.run(user=ADMIN)[0] == 201
+    revision = int(rights.report(_UNDER_WAY)["metadata"]["resourceVersion"])
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "made"}}
+    namesake = User(RUNNER, groups=(AUTHENTICATED,))
+    status, told = rights.send("create", "configmaps", body, namesake, premises=(Premise(RUNS, revision),))
+    assert (status, f'User "{RUNNER}" cannot create' in str(told)) == (403, True), told
+
+
+def test_a_run_that_a_run_creates_is_of_who_created_the_first() -> None:
+    """A Runbook whose step is another run must not lead to the rights of the controller, which are all there are."""
+    rights = Rights(_READS)
+    rights.run()
+    inner = copy.deepcopy(SAMPLES["RunbookRun"])
+    inner["metadata"]["name"] = "inner"
+    status, told = rights.send("create", "runbookruns", inner, _RUNNER)
+    assert (status, "acts for runs alone" in str(told)) == (403, True)
+    revision = int(rights.report(_UNDER_WAY)["metadata"]["resourceVersion"])
+    step = (Premise(RUNS, revision),)
+    status, made = rights.send("create", "runbookruns", inner, _RUNNER, premises=step)
+    assert (status, made["spec"]["requestedBy"]["username"]) == (201, "alice"), made
+    _, outer = rights.send("get", "runbookruns", {}, ALICE, "hold-1")
+    assert outer["status"]["steps"][0]["state"] == "Done"
+
+
+def test_a_run_that_a_run_deletes_is_one_that_its_creator_may_delete() -> None:
+    rights = Rights(_READS)
+    rights.run()
+    other = copy.deepcopy(SAMPLES["RunbookRun"])
+    other["metadata"] = {"name": "theirs"}
+    space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "elsewhere"}}
+    assert rights.plane.post("/api/v1/namespaces", space)[0] == 201
+    assert rights.send("create", "runbookruns", other, ADMIN, namespace="elsewhere")[0] == 201
+    revision = int(rights.report(_UNDER_WAY)["metadata"]["resourceVersion"])
+    where: Json = {"name": "theirs", "namespace": "elsewhere"}
+    status, told = rights.send(
+        "delete", "runbookruns", {}, _RUNNER, **where, premises=(Premise(RUNS, revision),)
+    )
+    assert (status, 'User "alice" cannot delete' in str(told)) == (403, True), told
+    assert rights.send("delete", "runbookruns", {}, _RUNNER, **where)[0] == 200, "one of too many that ended"
+
+
 def test_only_the_step_that_asks_is_answered_and_once() -> None:
     rights = Rights(_READS)
     rights.run()
