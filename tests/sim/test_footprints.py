@@ -16,7 +16,7 @@ from fairlead.control.roster import default_deciders
 from fairlead.decision.contract import Decision, Reading
 from fairlead.decision.decider import Decider
 from fairlead.decision.effects import ChangeStatus
-from fairlead.decision.footprint import touches
+from fairlead.decision.footprint import Footprint, touches
 from fairlead.ledger.authority import CHANGE
 from fairlead.model.key import Key
 from fairlead.model.views import NODES, PODS, REPLICASETS
@@ -27,6 +27,11 @@ from tests.sim.footprints import ObservedFootprints, missing
 from tests.sim.footprints_table import SHOWING
 
 AGAIN = "run python -m tests.sim.footprints_table"
+
+
+def _footprint(controller: str) -> Footprint:
+    assert controller in footprints(), f"{controller} is not in the table: {AGAIN}"
+    return footprints()[controller]
 
 
 # The large ones show little that the others do not; `make soak` has them as well.
@@ -44,7 +49,7 @@ def test_what_is_read_and_written_is_declared(world: str) -> None:
     assert seen.observe(make(), faults).violation is None
     assert seen.noted.undeclared() == {}
     for name, footprint in seen.footprints().items():
-        known = footprints()[name]
+        known = _footprint(name)
         reads = {each: reads_of(known, each) for each in footprint.reads}
         writes = {each: writes_of(known, each) for each in footprint.writes}
         assert missing(reads, footprint.reads) == {}, f"{name} reads more: {AGAIN}"
@@ -55,7 +60,7 @@ def test_what_is_read_and_written_is_declared(world: str) -> None:
 
 def test_every_controller_has_a_footprint() -> None:
     for decider in default_deciders():
-        footprint = footprints()[decider.name]
+        footprint = _footprint(decider.name)
         assert footprint.writes, f"{decider.name} writes nothing"
         assert any(reads_of(footprint, each.name) for each in decider.reads), decider.name
         declared = {each.name for each in decider.reads}

@@ -1,4 +1,7 @@
-"""`fairlead timeline`: what happened to an object, its owners and what it owns, who did it and why, in order."""
+"""`fairlead timeline`: what happened to an object, its owners and what it owns, who did it and why, in order.
+
+The server makes the lines (`explain/timeline/telling.py`); here they are asked for and printed.
+"""
 
 from __future__ import annotations
 

@@ -5,6 +5,9 @@ only transactions with a claim are taken (`contract.py`): leases, and what peopl
 small; and deletions, as many bytes of them as the driver says there is room for, of which small writes of runs of
 runbooks may take one half. What deletions take away makes room for further ones once it is compacted; what runs write
 stays, so they leave the other half to deletions.
+
+The driver is `runtime/server/store_driver.py`: it finds the disk full, logs that, and takes what
+`runtime/data/reserve.py` kept for such a time.
 """
 
 from __future__ import annotations

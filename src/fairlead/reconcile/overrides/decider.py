@@ -11,6 +11,8 @@ each of its turns since, leaves its condition False, and so do proxies of nodes 
     before its end   a warning tells what changes back
     after its end    what it left is looked for until nothing is left (`residue.py`), then it is kept for a day
     removed          an Event tells what it left, and again when that changes
+
+This controller reports an end and does not bring it about: every reader asks `ledger/override.py` at its own instant.
 """
 
 from __future__ import annotations

@@ -115,7 +115,7 @@ def test_it_shows_whether_the_present_spec_is_in_use(status: Json, expected: str
 
 def test_every_controller_and_every_effect_can_be_named() -> None:
     names = {decider.name for decider in (*default_deciders(), hollow_decider("n-", 1))}
-    assert names == set(CONTROLLERS)
+    assert names == set(CONTROLLERS), "every controller is in CONTROLLERS of model/policy/plane_knobs.py"
     assert {effect.__name__[0].lower() + effect.__name__[1:] for effect in RETRY} == set(EFFECTS)
 
 
