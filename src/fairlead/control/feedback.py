@@ -99,6 +99,7 @@ class _Tried(msgspec.Struct):
     said: tuple[str, ...]
     steps: deque[ChainLink]
     times: int = 0
+    open: str = ""  # the newest of them, while it has not come to nothing
 
 
 class Feedback:
@@ -184,11 +185,16 @@ class Feedback:
         return [FoundLoop(AMPLIFICATION, _text(key), fields, writers, turns, proof)]
 
     def decided(self, decision: str, controller: str, key: str, said: tuple[str, ...]) -> None:
-        """A decision was recorded. One that says something else ends what was the same."""
+        """A decision was recorded. One that says something else ends what was the same, and so does one that follows
+        on one of which nothing was heard: that one was carried out."""
         self._said.keep(decision, (controller, key, said))
         tried = self._tried.get((controller, key))
-        if tried is not None and tried.said != said:
+        if tried is None:
+            return
+        if tried.said != said or tried.open not in ("", decision):
             del self._tried[controller, key]
+        else:
+            tried.open = decision
 
     def came_to_nothing(
         self, decision: str, why: str, seconds: float, invalid_max: int, window_seconds: float
@@ -203,6 +209,7 @@ class Feedback:
             tried = self._tried[controller, key] = _Tried(said, deque(maxlen=PROOF_MAX))
             while len(self._tried) > DECISIONS_KEPT_MAX:
                 self._tried.popitem(last=False)
+        tried.open = ""
         tried.steps.append(ChainLink(seconds, controller, "", why, decision))
         tried.times += 1
         if tried.times < invalid_max:

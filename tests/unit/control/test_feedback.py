@@ -177,6 +177,15 @@ def test_decisions_that_differ_or_are_carried_out_are_no_loop() -> None:
     assert [refused(loops, number, "Create job/u/a", "unknown") for number in range(40)] == [[]] * 40
 
 
+def test_one_that_was_carried_out_in_between_ends_what_came_to_nothing() -> None:
+    """A controller that always says the same, such as one that reports, is too late now and then for ever."""
+    loops, told = WriteLoops(), "ChangeStatus job/u/progress"
+    for number in range(0, 40, 2):
+        assert refused(loops, number, told) == []
+        loops.recorded(line(id=f"t-{number + 1}", verdict="Waiting", effects=(told,)), number + 1.0)
+    assert any(refused(loops, number, told) for number in range(40, 60)), "one that never is, is found still"
+
+
 def test_nothing_is_looked_for_where_the_settings_say_so() -> None:
     off = WriteLoopSettings(turns_max=0, invalid_max=0)
     assert Told(everybody, off).kinds(*[("a", 5), ("b", 2)] * 9) == []
