@@ -70,13 +70,14 @@ def why_of(
     """`own`: the object and what it owns; `above`: what owns it; `went_on`: as `gone_on` tells."""
     if not exists:
         return _gone(told, target, above)
+    gone = _removed(told)
     for place in range(len(told) - 1, -1, -1):
         each = told[place]
         if each.first.kind == BOUND and target in each.about:
             break
         if each.first.kind == CONDITION and target in each.about and each.last.what.startswith(_FAILED):
             return _made(told, _failed(target, each), [place])
-        if each.first.kind in _BLOCKS and each.last.about in own:
+        if each.first.kind in _BLOCKS and each.last.about in own and each.last.about not in gone:
             name = name_of(each.last.about)
             more = f" and {len(each.about) - 1} more" if len(each.about) > 1 else ""
             later = [
@@ -89,6 +90,17 @@ def why_of(
                 said = f"{name}{more} came no further at {_clock(each.last.at)}: {each.last.who}: {each.last.what}"
                 return _made(told, said, [place])
     return Why("nothing here holds it up", (), ())
+
+
+def _removed(told: Iterable[ToldMoment]) -> set[str]:
+    """What is gone: a write about it that was on its way, and is refused, holds nothing up."""
+    gone: set[str] = set()
+    for each in told:
+        if each.first.kind == MADE:
+            gone.difference_update(each.about)
+        elif each.first.kind == ENDED and each.last.what.startswith("is removed"):
+            gone.update(each.about)
+    return gone
 
 
 def _failed(target: str, told: ToldMoment) -> str:

@@ -7,7 +7,16 @@ from typing import Any
 import pytest
 
 from fairlead.explain.timeline.lines import DECISIONS, Line
-from fairlead.explain.timeline.moment import BOUND, CONDITION, ENDED, REFUSED, WAITED, Moment, ToldMoment
+from fairlead.explain.timeline.moment import (
+    BOUND,
+    CONDITION,
+    ENDED,
+    MADE,
+    REFUSED,
+    WAITED,
+    Moment,
+    ToldMoment,
+)
 from fairlead.explain.timeline.why import gone_on, why_of
 
 OWNER, POD = "deployments.apps/shop/web", "pods/shop/web-1"
@@ -78,6 +87,16 @@ def test_what_its_controller_went_on_with_is_held_up_no_more(since: list[Line]) 
 def test_what_its_controller_has_not_gone_on_with_is_held_up_still(since: list[Line]) -> None:
     why = why_of([held(1.0, "replicaset", SET)], OWNER, True, {OWNER, SET}, (), gone_on(since, 9.0))
     assert "replicaset/web-1 came no further" in why.sentence
+
+
+def test_what_is_refused_about_a_pod_that_was_removed_holds_nothing_up() -> None:
+    told = [
+        line(1.0, ENDED, "is removed (PodsReleased: 1 on node-a)"),
+        line(1.1, REFUSED, "patch is refused with 403"),
+    ]
+    assert why_of(told, OWNER, True, {OWNER, POD}, (), {}).sentence == "nothing here holds it up"
+    again = [told[0], line(1.1, MADE, "is created"), line(1.2, REFUSED, "refused: exceeded quota")]
+    assert "pod/web-1 came no further" in why_of(again, OWNER, True, {OWNER, POD}, (), {}).sentence
 
 
 def test_a_job_that_failed_is_said_to_have_failed() -> None:
