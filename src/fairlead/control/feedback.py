@@ -18,6 +18,7 @@ from typing import TypeVar
 import msgspec
 
 from fairlead.core.kept import BoundedDict
+from fairlead.decision.effects import OPERATION
 from fairlead.decision.footprint import LIFE
 from fairlead.model.key import Key
 
@@ -33,6 +34,9 @@ PROOF_MAX = 16
 _RISES_KEPT = 64
 _FOLLOWS = "status."  # what is told of what there is
 _CONDITIONS = "status.conditions"
+# Of the write that a controller made last: who takes it off, as `kubectl rollout undo` does with all annotations of a
+# Deployment, undoes nothing.
+_MARK = f"metadata.annotations[{OPERATION}]"
 
 Reads = Callable[[str, str, str], bool]  # whether a writer decides on this field of this resource
 K = TypeVar("K")
@@ -219,7 +223,9 @@ class Feedback:
 
 def follows(field: str) -> bool:
     """Whether it comes and goes with what there is, and so proves nothing of who writes it."""
-    return field in LIFE or (field.startswith(_FOLLOWS) and not field.startswith(_CONDITIONS))
+    return (
+        field in LIFE or field == _MARK or (field.startswith(_FOLLOWS) and not field.startswith(_CONDITIONS))
+    )
 
 
 def _couples(newest: _Rise, other: _Rise, reads: Reads) -> bool:

@@ -86,7 +86,10 @@ def test_what_is_no_oscillation(writes: list[tuple[str, Any]], why: str) -> None
     assert OSCILLATION not in Told().kinds(*writes), why
 
 
-@pytest.mark.parametrize("field", ["status.readyReplicas", "status.used", "delete"])
+@pytest.mark.parametrize(
+    "field",
+    ["status.readyReplicas", "status.used", "delete", "metadata.annotations[fairlead.dev/operation]"],
+)
 def test_what_follows_from_what_there_is_is_not_looked_at(field: str) -> None:
     told = Told(everybody)
     assert [told.wrote(writer, value, field) for writer, value in [("a", 5), ("b", 2)] * 5] == [[]] * 10
