@@ -73,10 +73,12 @@ def why_of(
     gone = _removed(told)
     for place in range(len(told) - 1, -1, -1):
         each = told[place]
-        if each.first.kind == BOUND and target in each.about:
-            break
+        if each.first.kind in (BOUND, MADE) and target in each.about:
+            break  # it has a node since, or what is before it tells of another of that name
         if each.first.kind == CONDITION and target in each.about and each.last.what.startswith(_FAILED):
             return _made(told, _failed(target, each), [place])
+        if not each.last.decision:
+            continue  # what somebody asked for by mistake, and was refused, keeps no controller from going on
         if each.first.kind in _BLOCKS and each.last.about in own and each.last.about not in gone:
             name = name_of(each.last.about)
             more = f" and {len(each.about) - 1} more" if len(each.about) > 1 else ""

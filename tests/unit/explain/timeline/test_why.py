@@ -99,6 +99,12 @@ def test_what_is_refused_about_a_pod_that_was_removed_holds_nothing_up() -> None
     assert "pod/web-1 came no further" in why_of(again, OWNER, True, {OWNER, POD}, (), {}).sentence
 
 
+def test_a_request_of_somebody_that_was_refused_holds_nothing_up() -> None:
+    moment = Moment(1.0, "admin (kubectl)", REFUSED, OWNER, "patch is refused with 400 BadRequest")
+    why = why_of([ToldMoment(moment, moment, (OWNER,))], OWNER, True, {OWNER, POD}, (), {})
+    assert why.sentence == "nothing here holds it up"
+
+
 def test_a_job_that_failed_is_said_to_have_failed() -> None:
     what = "Failed=True BackoffLimitExceeded: Job has reached the specified backoff limit"
     moment = Moment(2.0, "job", CONDITION, JOB, what, decision="term-2")
@@ -107,3 +113,6 @@ def test_a_job_that_failed_is_said_to_have_failed() -> None:
     assert "job/sum has failed" in why.sentence
     assert why.sentence.endswith("BackoffLimitExceeded: Job has reached the specified backoff limit")
     assert why.decisions == ("term-2",)
+    made = Moment(3.0, "admin", MADE, JOB, "is created")
+    again = why_of([*told, ToldMoment(made, made, (JOB,))], JOB, True, {JOB}, (), {})
+    assert again.sentence == "nothing here holds it up", "it was another one of that name"
