@@ -72,5 +72,5 @@ def test_a_world_of_the_plane_is_kept_and_looked_at_again(
     foreseen = json.loads(told.out)
     assert {(each["by"], each["does"]) for each in foreseen["acts"]} >= {("garbage-collector", "deletes")}
     refused = fairlead("forecast", "--from", file, "--delete", "deployment/other", "-n", team.namespace)
-    assert refused.code == 2
+    assert refused.code == 7
     assert "there is no such object" in refused.err

@@ -9,11 +9,14 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from fairlead.cli.client import connect
 from fairlead.runtime.data.holding import Holder, holder
+from tests.clients.converging import eventually
 
 COMMAND = [sys.executable, "-m", "fairlead.cli.main"]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2] / "src")}
@@ -82,6 +85,30 @@ def test_a_plane_is_seen_stopped_and_not_seen(plane: tuple[subprocess.Popen[str]
     assert (after.returncode, after.stdout.splitlines()[0]) == (6, "running:   no")
     again = fairlead("stop", "--data-dir", data)
     assert (again.returncode, again.stderr) == (0, f"nothing runs on {data}\n")
+
+
+def test_a_workload_that_a_quota_holds_is_a_problem(plane: tuple[subprocess.Popen[str], str]) -> None:
+    """Its missing replicas have no pods, so that nothing else would tell of them."""
+    _, data = plane
+    labels = {"app": "web"}
+    template = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "web", "image": "web:1"}]}}
+    spec = {"replicas": 2, "selector": {"matchLabels": labels}, "template": template}
+    with closing(connect(Path(data, "kubeconfig"))) as client:
+        quota = {"metadata": {"name": "none"}, "spec": {"hard": {"pods": "0"}}}
+        client.post("/api/v1/namespaces/default/resourcequotas", quota)
+        client.post(
+            "/apis/apps/v1/namespaces/default/deployments", {"metadata": {"name": "web"}, "spec": spec}
+        )
+    wanted = (
+        "default/web: 0 of 2 replicas are ready: WaitingForResourceQuota"
+        " (`fairlead debug deployment/web -n default`)"
+    )
+
+    def problems() -> object:
+        return json.loads(fairlead("status", "--data-dir", data, "-o", "json").stdout)["problems"]
+
+    assert eventually(lambda: problems() == [wanted])
+    assert fairlead("status", "--data-dir", data).returncode == 1
 
 
 def test_one_that_does_not_answer_has_a_problem_and_is_not_killed(

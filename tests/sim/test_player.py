@@ -9,7 +9,7 @@ import pytest
 from fairlead.core import codec
 from fairlead.core.errors import UsageError
 from fairlead.replay.artifact import read_artifact, write_artifact
-from fairlead.sim.account import account
+from fairlead.sim.account import account, shown
 from fairlead.sim.chance import Chance
 from fairlead.sim.documents import faults_document, faults_of, scenario_document, scenario_of
 from fairlead.sim.player import FoundBy, play_again, record, trail_of
@@ -153,3 +153,20 @@ def test_a_placement_that_breaks_something_is_told_with_what_its_batch_had_read(
     assert told.decision.data == attempt
     assert told.read == {"nodes": 3}
     assert [each.step.number for each in told.unseen] == [0]
+
+
+@pytest.mark.parametrize(
+    ("record", "told"),
+    [
+        (
+            '{"controller":"scheduler","batch":2,"pods":["default/web@10"]}',
+            "scheduler takes up batch 2: default/web@10",
+        ),
+        (
+            '{"controller":"plane","term":"af8d","identity":"plane-0-1"}',
+            "plane of plane-0-1 begins term af8d",
+        ),
+    ],
+)
+def test_a_record_that_is_about_no_object_is_told_in_words_of_its_own(record: str, told: str) -> None:
+    assert shown(TrailStep(1, 10, "plane-0", "record", "", record)) == told

@@ -67,6 +67,7 @@ class Heartbeat:
         self.deadline = 0.0  # until then everything may run; 0: never renewed
         self.regained = 0  # the revision of the renewal since which the lease was held without a gap
         self._told_lapse = False
+        self.refused = False  # the last renewal was, by a server that may answer other requests
         self.usage: NodeUsage | None = None  # as measured last
         self._told_usage = False  # the lease may still tell of it
         self._follows: tuple[str, ...] = ()  # the overrides whose weights of zones the proxy follows
@@ -108,6 +109,7 @@ class Heartbeat:
 
     def answered(self, outcome: Outcome, now: float, chance: float) -> tuple[Extend | Log, ...]:
         self._in_flight = False
+        self.refused = isinstance(outcome, Refused) and outcome.retry == "never"
         settings = self._settings
         if self._looking and isinstance(outcome, Done):
             return self._looked(outcome, now)

@@ -368,7 +368,7 @@ class Agent:
         out += self.heartbeat.step(now, own.metadata if own is not None else None)
         if own is not None and self._starting(now):
             self.registration.next_at = self._begun_at + self.pace.start_seconds
-        elif mirror.synced and self.heartbeat.ours:
+        elif mirror.synced and self.heartbeat.ours and (own is None or not self._unheard(now)):
             ready = self._ready(now)
             out += self.registration.step(own, mirror.revision, ready, self.means.renewals, now)
         else:
@@ -379,6 +379,12 @@ class Agent:
         """A node that was there before this agent says nothing new before it can say that it is ready, or cannot."""
         known = self.means.found and self.heartbeat.renewals > 0
         return not known and not self.means.leaving and now < self._begun_at + self.pace.start_seconds
+
+    def _unheard(self, now: float) -> bool:
+        """Nobody has answered a renewal for as long as the lease lasts. Whoever judges this node has heard as little of
+        it: a status that gets through first, after an outage, would call it not ready though it is about to be."""
+        ready = self.means.found and not self.means.leaving
+        return ready and not self.heartbeat.held(now) and not self.heartbeat.refused
 
     def _ready(self, now: float) -> tuple[bool, str]:
         if self.means.leaving:

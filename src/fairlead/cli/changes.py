@@ -13,7 +13,7 @@ from fairlead.cli.live_state import group_resource
 from fairlead.cli.manifests import documents
 from fairlead.cli.resources import ApiResource, Getter, resolve
 from fairlead.core import codec
-from fairlead.core.errors import UsageError
+from fairlead.core.errors import NotFound, UsageError
 from fairlead.model.key import Key
 from fairlead.model.marks import POOL, REGION, ZONE
 from fairlead.model.views import NODES
@@ -85,7 +85,7 @@ def _deletion(client: Getter, text: str, namespace: str, known: set[Key]) -> Req
     at = namespace if resource.namespaced else ""
     if Key(group_resource(resource), at, name) not in known:
         where = f" in {at}" if at else ""
-        raise UsageError(f'--delete "{text}": there is no such object{where}; -n names another namespace')
+        raise NotFound(f'--delete "{text}": there is no such object{where}; -n names another namespace')
     options = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Background"}
     return Request(
         verb="delete",
@@ -103,7 +103,8 @@ def _nodes(text: str, state: LiveState) -> Iterable[str]:
     nodes = {key.name: data for key, data in state.objects if key.resource == NODES.name}
     if what == "node" and slash:
         if name not in nodes:
-            raise UsageError(f'--drain "{text}": there is no such node')
+            told = f'--drain "{text}": there is no such node: `fairlead get nodes` lists those there are'
+            raise NotFound(told)
         return [name]
     label = _DOMAINS.get(what)
     if label is None or not name:

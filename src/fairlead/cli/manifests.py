@@ -42,9 +42,11 @@ def _objects(file: str) -> Iterator[dict[str, Any]]:
         found = [each for each in yaml.safe_load_all(text) if each is not None]
     except OSError as error:
         raise UsageError(f"{file} cannot be read: {(error.strerror or str(error)).lower()}") from error
+    except yaml.MarkedYAMLError as error:
+        line = f"line {error.problem_mark.line + 1}: " if error.problem_mark is not None else ""
+        raise UsageError(f"{file} is not YAML: {line}{error.problem}") from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:
-        where = str(error).splitlines()[0]
-        raise UsageError(f"{file} is not YAML: {where}") from error
+        raise UsageError(f"{file} is not YAML: {str(error).splitlines()[0]}") from error
     for each in found:
         _check(file, each)
         for item in (each.get("items") or ()) if each["kind"] == "List" else (each,):

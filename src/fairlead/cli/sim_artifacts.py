@@ -74,7 +74,7 @@ def load_artifact(file: Path) -> Artifact:
     try:
         data = file.read_bytes()
     except OSError as error:
-        raise OperatorError(f"{file} cannot be read: {error.strerror}") from None
+        raise UsageError(f"{file} cannot be read: {(error.strerror or str(error)).lower()}") from None
     try:
         return read_artifact(data)
     except UsageError as error:

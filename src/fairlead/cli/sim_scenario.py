@@ -10,7 +10,7 @@ import argparse
 from dataclasses import dataclass
 from pathlib import Path
 
-from fairlead.core.errors import OperatorError, UsageError
+from fairlead.core.errors import UsageError
 from fairlead.sim.generate.runner import runner_of, world_names
 from fairlead.sim.run import Runner, RunTally
 from fairlead.sim.scenarios.parse import WrittenScenario, parse_scenario
@@ -55,7 +55,7 @@ def read_scenario(file: Path) -> WrittenScenario:
     try:
         data = file.read_bytes()
     except OSError as error:
-        raise OperatorError(f"{file} cannot be read: {(error.strerror or str(error)).lower()}") from None
+        raise UsageError(f"{file} cannot be read: {(error.strerror or str(error)).lower()}") from None
     try:
         return parse_scenario(file.stem, data)
     except UsageError as error:

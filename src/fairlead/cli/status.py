@@ -18,6 +18,7 @@ from fairlead.cli.client import ApiClient, connect
 from fairlead.cli.output import cell, print_json
 from fairlead.core.errors import ApiError, DataDirectoryError, FairleadError, Unreachable, UsageError
 from fairlead.core.times import human_duration, timestamp
+from fairlead.model.reasons import LATE
 
 #: bound: plane | problems shown by `fairlead status` | the rest is counted
 PROBLEMS_SHOWN_MAX = 20
@@ -91,8 +92,10 @@ def _asked(directory: Any) -> Json:
                     what = "the control plane does not work" if name in told["plane"] else "not ready"
                     problems.append(f"{what}: {name} failed: {problem}")
             problems += _damage(text)
-            told["workloads"] = _workloads(client)
+            short: list[str] = []
+            told["workloads"] = _workloads(client, short)
             told["nodes"] = _nodes(client, problems)
+            problems += short
             told["pods"] = _pods(client, problems)
             _controllers(client, problems)
             told["chaos"] = running_experiments(client)
@@ -119,8 +122,8 @@ def _damage(text: str) -> list[str]:
     return [each for each in notes if "damaged" in each]
 
 
-def _workloads(client: ApiClient) -> Json:
-    """Deployments, StatefulSets and DaemonSets: how many are ready, and their replicas."""
+def _workloads(client: ApiClient, problems: list[str]) -> Json:
+    """Deployments, StatefulSets and DaemonSets: how many are ready, and their replicas; what the others lack."""
     count = ready = wanted_all = ready_all = 0
     for path, (part, wanted_field), (status, ready_field) in _WORKLOADS:
         for item in _items(client, path):
@@ -128,7 +131,24 @@ def _workloads(client: ApiClient) -> Json:
             found = min(wanted, (item.get(status) or {}).get(ready_field) or 0)
             count, ready = count + 1, ready + (found >= wanted)
             wanted_all, ready_all = wanted_all + wanted, ready_all + found
+            if trouble := _trouble(item, found, wanted):
+                meta, kind = item["metadata"], path.rpartition("/")[2].removesuffix("s")
+                name = f"{kind}/{meta['name']} -n {meta['namespace']}"
+                problems.append(f"{trouble} (`fairlead debug {name}`)")
     return {"count": count, "ready": ready, "replicas": wanted_all, "readyReplicas": ready_all}
+
+
+def _trouble(workload: Json, found: int, wanted: int) -> str:
+    """What its progress says of a workload that has too few replicas, or whose rollout is late."""
+    meta, told = workload["metadata"], (workload.get("status") or {}).get("progress") or {}
+    hold = (told.get("hold") or {}).get("reason") or ""
+    if found >= wanted and hold != LATE:
+        return ""
+    reasons = [each["reason"] for each in told.get("pending") or () if each.get("reason")]
+    why = ", ".join(dict.fromkeys((*reasons, *([hold] if hold else []))))
+    return f"{meta['namespace']}/{meta['name']}: {found} of {wanted} replicas are ready" + (
+        f": {why}" if why else ""
+    )
 
 
 def _items(client: ApiClient, path: str) -> list[Json]:

@@ -136,7 +136,10 @@ def rows() -> tuple[AuthorityRow, ...]:
             CHANGE, NODES.name, "spec.taints", "taint-eviction",
             "ends pods that tolerate no NoExecute taint, when their time is over", reads=True,
         ),
-        AuthorityRow(DELETE, NODES.name, "", AGENT, "registers the node again, if it runs, without its labels"),
+        AuthorityRow(
+            DELETE, NODES.name, "", AGENT,
+            "registers the node again when it is restarted and not before, without what others put on it",
+        ),
         AuthorityRow(
             DELETE, NODES.name, "", "release", "gives up its pods once a row of evidence allows it"
         ),

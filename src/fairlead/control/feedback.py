@@ -18,6 +18,7 @@ from typing import TypeVar
 import msgspec
 
 from fairlead.core.kept import BoundedDict
+from fairlead.decision.effects import OPERATION
 from fairlead.decision.footprint import LIFE
 from fairlead.model.key import Key
 
@@ -33,6 +34,9 @@ PROOF_MAX = 16
 _RISES_KEPT = 64
 _FOLLOWS = "status."  # what is told of what there is
 _CONDITIONS = "status.conditions"
+# Of the write that a controller made last: who takes it off, as `kubectl rollout undo` does with all annotations of a
+# Deployment, undoes nothing.
+_MARK = f"metadata.annotations[{OPERATION}]"
 
 Reads = Callable[[str, str, str], bool]  # whether a writer decides on this field of this resource
 K = TypeVar("K")
@@ -99,6 +103,7 @@ class _Tried(msgspec.Struct):
     said: tuple[str, ...]
     steps: deque[ChainLink]
     times: int = 0
+    open: str = ""  # the newest of them, while it has not come to nothing
 
 
 class Feedback:
@@ -184,11 +189,16 @@ class Feedback:
         return [FoundLoop(AMPLIFICATION, _text(key), fields, writers, turns, proof)]
 
     def decided(self, decision: str, controller: str, key: str, said: tuple[str, ...]) -> None:
-        """A decision was recorded. One that says something else ends what was the same."""
+        """A decision was recorded. One that says something else ends what was the same, and so does one that follows
+        on one of which nothing was heard: that one was carried out."""
         self._said.keep(decision, (controller, key, said))
         tried = self._tried.get((controller, key))
-        if tried is not None and tried.said != said:
+        if tried is None:
+            return
+        if tried.said != said or tried.open not in ("", decision):
             del self._tried[controller, key]
+        else:
+            tried.open = decision
 
     def came_to_nothing(
         self, decision: str, why: str, seconds: float, invalid_max: int, window_seconds: float
@@ -203,6 +213,7 @@ class Feedback:
             tried = self._tried[controller, key] = _Tried(said, deque(maxlen=PROOF_MAX))
             while len(self._tried) > DECISIONS_KEPT_MAX:
                 self._tried.popitem(last=False)
+        tried.open = ""
         tried.steps.append(ChainLink(seconds, controller, "", why, decision))
         tried.times += 1
         if tried.times < invalid_max:
@@ -212,7 +223,9 @@ class Feedback:
 
 def follows(field: str) -> bool:
     """Whether it comes and goes with what there is, and so proves nothing of who writes it."""
-    return field in LIFE or (field.startswith(_FOLLOWS) and not field.startswith(_CONDITIONS))
+    return (
+        field in LIFE or field == _MARK or (field.startswith(_FOLLOWS) and not field.startswith(_CONDITIONS))
+    )
 
 
 def _couples(newest: _Rise, other: _Rise, reads: Reads) -> bool:

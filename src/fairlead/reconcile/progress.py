@@ -246,8 +246,8 @@ def _deadline(deployment: Deployment) -> Json:
     if seconds >= _NO_DEADLINE:
         return {}
     current = next((each for each in deployment.status.conditions if each.type == "Progressing"), None)
-    if current is None or not current.last_update_time:
-        return {}
+    if current is None or not current.last_update_time or current.reason == PAUSED:
+        return {}  # of what is paused no progress is expected
     if current.reason == "ProgressDeadlineExceeded":
         return {"deadline": {"state": "Exceeded", "seconds": seconds}}
     if current.reason == "NewReplicaSetAvailable":

@@ -109,8 +109,13 @@ def seconds(step: TrailStep) -> str:
 def shown(step: TrailStep) -> str:
     if step.kind == "record":
         record = json.loads(step.data)
+        who = record.get("controller")
+        if "object" not in record and "batch" in record:  # what the scheduler had read for several pods
+            return f"{who} takes up batch {record['batch']}: {', '.join(record.get('pods') or ())}"
+        if "object" not in record and "term" in record:
+            return f"{who} of {record.get('identity', '')} begins term {record['term']}"
         told = record.get("reason") or record.get("message") or record.get("verdict", "")
-        return f"{record.get('controller')} decides on {record.get('object', '')}: {told}"
+        return f"{who} decides on {record.get('object', '')}: {told}"
     return f"{step.kind} {step.text}"[:_WIDTH]
 
 

@@ -12,7 +12,7 @@ from fairlead.cli import live_state
 from fairlead.cli.changes import change_of
 from fairlead.cli.client import ApiClient
 from fairlead.core import codec
-from fairlead.core.errors import ApiError, UsageError
+from fairlead.core.errors import ApiError, NotFound, UsageError
 from fairlead.model.key import Key
 
 CORE = [("configmaps", True), ("namespaces", False), ("nodes", False), ("pods", True), ("secrets", True)]
@@ -99,12 +99,13 @@ def test_a_drain_of_a_zone_names_its_nodes_and_one_that_is_not_there_is_refused(
     state = live_state.read_live(client).state
     change = change_of(client, state, (), (), ("zone/a",), "default")
     assert change.drains == ("nodes-1",)
-    for wrong, why in (
-        ("zone/b", "no node has the label"),
-        ("node/x", "no such node"),
-        ("rack/a", "use node/NAME"),
-    ):
-        with pytest.raises(UsageError, match=why):
+    wrongs: tuple[tuple[str, type[Exception], str], ...] = (
+        ("zone/b", UsageError, "no node has the label"),
+        ("node/x", NotFound, "no such node"),
+        ("rack/a", UsageError, "use node/NAME"),
+    )
+    for wrong, kind, why in wrongs:
+        with pytest.raises(kind, match=why):
             change_of(client, state, (), (), (wrong,), "default")
 
 

@@ -86,7 +86,10 @@ def test_what_is_no_oscillation(writes: list[tuple[str, Any]], why: str) -> None
     assert OSCILLATION not in Told().kinds(*writes), why
 
 
-@pytest.mark.parametrize("field", ["status.readyReplicas", "status.used", "delete"])
+@pytest.mark.parametrize(
+    "field",
+    ["status.readyReplicas", "status.used", "delete", "metadata.annotations[fairlead.dev/operation]"],
+)
 def test_what_follows_from_what_there_is_is_not_looked_at(field: str) -> None:
     told = Told(everybody)
     assert [told.wrote(writer, value, field) for writer, value in [("a", 5), ("b", 2)] * 5] == [[]] * 10
@@ -175,6 +178,15 @@ def test_decisions_that_differ_or_are_carried_out_are_no_loop() -> None:
     loops = WriteLoops()
     assert [refused(loops, number, f"Create job/u/{'ab'[number % 2]}") for number in range(40)] == [[]] * 40
     assert [refused(loops, number, "Create job/u/a", "unknown") for number in range(40)] == [[]] * 40
+
+
+def test_one_that_was_carried_out_in_between_ends_what_came_to_nothing() -> None:
+    """A controller that always says the same, such as one that reports, is too late now and then for ever."""
+    loops, told = WriteLoops(), "ChangeStatus job/u/progress"
+    for number in range(0, 40, 2):
+        assert refused(loops, number, told) == []
+        loops.recorded(line(id=f"t-{number + 1}", verdict="Waiting", effects=(told,)), number + 1.0)
+    assert any(refused(loops, number, told) for number in range(40, 60)), "one that never is, is found still"
 
 
 def test_nothing_is_looked_for_where_the_settings_say_so() -> None:

@@ -9,8 +9,9 @@ import pytest
 from msgspec import Raw, structs
 
 from fairlead.cli.main import main
+from fairlead.explain.incident.moments import blocked_spans
 from fairlead.explain.incident.report import IncidentReport, lines_of, report_of
-from fairlead.replay.artifact import Artifact, read_artifact, write_artifact
+from fairlead.replay.artifact import Artifact, RecordedLine, read_artifact, write_artifact
 from fairlead.replay.capture import capture
 from fairlead.replay.store_origin import StoreOrigin
 from tests.inprocess import InProcess
@@ -115,6 +116,34 @@ def test_a_view_that_was_told_nothing_is_seen(incident: Artifact) -> None:
         lines.append(structs.replace(line, body=Raw(json.dumps(record).encode())))
     found = report_of(structs.replace(incident, lines=tuple(lines)))
     assert ("replicaset", "pods") in {(each.controller, each.resource) for each in found.stale}
+
+
+def recorded(stream: str, number: int, verdict: str, **more: str) -> RecordedLine:
+    record = {
+        "time": f"2026-11-19T05:00:0{number}.000000Z", "controller": "release", "object": "nodes/node-a",
+        "id": f"t-{number}", "verdict": verdict, **more,
+    }  # fmt: skip
+    return RecordedLine(stream, number, Raw(json.dumps(record).encode()))
+
+
+def test_a_turn_that_found_all_as_it_should_be_ends_what_was_waited_for(incident: Artifact) -> None:
+    """It did nothing, so that it stands in a log of its own."""
+    waits = {"reason": "NodeUnknown", "message": "3 pods on node-a"}
+    lines = (recorded("decisions", 1, "Waiting", **waits), recorded("turns", 2, "Settled"))
+    (span,) = blocked_spans(structs.replace(incident, lines=lines))
+    assert span.lifted is not None
+    assert span.lifted["id"] == "t-2"
+    again = (*lines, recorded("decisions", 3, "Waiting", **waits))
+    assert sorted(each.lifted is None for each in blocked_spans(structs.replace(incident, lines=again))) == [
+        False,
+        True,
+    ]
+
+
+@pytest.mark.parametrize("reason", ["NotDue", "PodsRunning", "Evicting"])
+def test_what_is_on_its_way_by_itself_holds_nothing_up(reason: str, incident: Artifact) -> None:
+    lines = (recorded("decisions", 1, "Waiting", reason=reason),)
+    assert blocked_spans(structs.replace(incident, lines=lines)) == []
 
 
 @pytest.mark.parametrize("form", ["text", "html", "json"])

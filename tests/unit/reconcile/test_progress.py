@@ -114,6 +114,15 @@ def test_nothing_of_the_former_state_stays_behind() -> None:
     assert world.writes[before:] == []
 
 
+def test_what_is_paused_has_no_deadline_that_runs() -> None:
+    world = deployed()
+    assert settle(world)["deadline"]["state"] == "Running"
+    world.edit(DEPLOYMENTS, "web", {"spec": {"paused": True}})
+    assert "deadline" not in settle(world)
+    world.edit(DEPLOYMENTS, "web", {"spec": {"paused": False}})
+    assert settle(world)["deadline"]["state"] == "Running"
+
+
 def test_whoever_comes_to_lead_looks_at_every_kind_of_workload() -> None:
     world = deployed()
     template = {"metadata": {"labels": LABELS}, "spec": {"containers": [{"name": "main", "image": "web:1"}]}}

@@ -122,6 +122,7 @@ def test_a_scenario_from_a_file_can_be_written_into_an_artifact_and_read_again()
     [
         ("", "the file is empty: a scenario has at least steps"),
         ("steps: [", "line 1: this is not YAML: "),
+        ("\x00", "this is not YAML: unacceptable character #x0000"),
         ("seed: 1", 'line 1: the scenario: needs "steps"'),
         (f"{STEP}stpes: []", "line 2: stpes: is no field here; there are: about, seed, "),
         (f"{STEP}seed: 1\nseed: 2", "line 3: seed: stands there twice"),

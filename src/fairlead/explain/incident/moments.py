@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from fairlead.control.instructions import DECISIONS
+from fairlead.control.instructions import DECISIONS, TURNS
 from fairlead.core import codec
 from fairlead.core.times import parse_time
 from fairlead.explain.timeline.values import told_changes
@@ -31,6 +31,7 @@ _ITS_OWN = frozenset(
     {
         "PodsUnavailable", "MissingPods", "SurplusPods", "RollingOut", "Scaling", "ToldAMomentAgo",
         "PodsInTransition", "Rescaling", "DependentsRemain", "OwnersGone", "ContentsRemain",
+        "Evicting", "NotDue", "PodsRunning",
     }
 )  # fmt: skip
 
@@ -109,9 +110,11 @@ def _said(moment: IncidentMoment) -> object:
 def blocked_spans(artifact: Artifact) -> list[BlockedSpan]:
     """The longest first."""
     refused = {record["of"] for record in records_of(artifact) if record.get("outcome") == "refused"}
+    # A turn that found all as it should be ends what was waited for, though nothing was done.
+    settled = [record for record in records_of(artifact, TURNS) if record.get("verdict") == "Settled"]
     open_spans: dict[tuple[str, str], BlockedSpan] = {}
     done: list[BlockedSpan] = []
-    for record in records_of(artifact):
+    for record in sorted((*records_of(artifact), *settled), key=_order):
         if "object" not in record or "of" in record or "id" not in record:
             continue
         place = (record["controller"], record["object"])
@@ -134,6 +137,12 @@ def blocked_spans(artifact: Artifact) -> list[BlockedSpan]:
             open_spans[place] = before._replace(last=record, times=before.times + count)
     done += open_spans.values()
     return sorted(done, key=lambda each: (-(_end(each) - parse_time(each.first["time"])), each.about))
+
+
+def _order(record: Json) -> tuple[str, int]:
+    """Of decisions of one instant the one with the lower number came first."""
+    number = str(record.get("id", "")).rpartition("-")[2].partition(".")[0]
+    return record["time"], int(number or 0)
 
 
 def _end(span: BlockedSpan) -> float:

@@ -35,7 +35,7 @@ from fairlead.explain.timeline.moment import (
 )
 from fairlead.explain.timeline.moment import merged as merge
 from fairlead.explain.timeline.noticed import events_about
-from fairlead.explain.timeline.why import why_of
+from fairlead.explain.timeline.why import gone_on, why_of
 from fairlead.explain.timeline.writes import LoggedWrite
 from fairlead.model.key import Key
 
@@ -61,7 +61,8 @@ def timeline(sources: Sources, asked: TimelineQuestion, sight: Sight = EVERYTHIN
     told = merge(moments)
     left_out = max(0, len(told) - MOMENTS_MAX)
     told = told[left_out:]
-    why = why_of(told, target, family.present is not None, family.own, family.above)
+    went_on = gone_on(family.lines.values(), asked.until or sources.clock() + 1.0)
+    why = why_of(told, target, family.present is not None, family.own, family.above, went_on)
     meta = (family.present or {}).get("metadata") or {}
     return {
         "object": target,

@@ -45,6 +45,7 @@ _ITS_OWN = frozenset(
         "Scaling",
         "ToldAMomentAgo",
         "PodsInTransition",
+        "Evicting",
     ]
 )
 _KINDS = {"create": MADE, "delete": ENDED}

@@ -107,8 +107,8 @@ class ScenarioField:
 def read_document(data: bytes) -> ScenarioField:
     import yaml  # here: most commands read none
 
-    loader = yaml.SafeLoader(data)
     try:
+        loader = yaml.SafeLoader(data)  # which reads the beginning, and refuses what is no text
         node = loader.get_single_node()
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark is not None else 1
