@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.cli.client import connect
+from fairlead.cli.client import ApiClient, connect
 from fairlead.runtime.data.holding import Holder, holder
 from tests.clients.converging import eventually
 
@@ -109,6 +109,37 @@ def test_a_workload_that_a_quota_holds_is_a_problem(plane: tuple[subprocess.Pope
 
     assert eventually(lambda: problems() == [wanted])
     assert fairlead("status", "--data-dir", data).returncode == 1
+
+
+def test_a_pod_of_a_job_that_failed_is_no_problem_and_a_job_that_did_is(
+    plane: tuple[subprocess.Popen[str], str],
+) -> None:
+    """A Job that has come to its end keeps the pods of attempts that failed."""
+    _, data = plane
+    spec = {"containers": [{"name": "c", "image": "sum:1"}], "restartPolicy": "Never"}
+    jobs, pods = "/apis/batch/v1/namespaces/default/jobs", "/api/v1/namespaces/default/pods"
+
+    def problems() -> object:
+        return json.loads(fairlead("status", "--data-dir", data, "-o", "json").stdout)["problems"]
+
+    def fail(client: ApiClient, name: str, **meta: object) -> None:
+        client.post(pods, {"metadata": {"name": name, **meta}, "spec": spec})
+        client.patch(f"{pods}/{name}/status", {"status": {"phase": "Failed"}})
+
+    with closing(connect(Path(data, "kubeconfig"))) as client:
+        held = {"suspend": True, "template": {"spec": spec}}
+        made = client.post(jobs, {"metadata": {"name": "sum"}, "spec": held})
+        owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "sum", "uid": made["metadata"]["uid"]}
+        fail(client, "tried", ownerReferences=[{**owner, "controller": True}])
+        assert problems() == []
+        fail(client, "alone")
+        assert problems() == ["pods Failed: 1 (`fairlead get pods -A` lists them)"]
+        why = {"status": "True", "reason": "BackoffLimitExceeded"}
+        conditions = [{"type": "FailureTarget", **why}, {"type": "Failed", **why}]
+        status = {"startTime": "2026-01-01T00:00:00Z", "conditions": conditions}
+        client.patch(f"{jobs}/sum/status", {"status": status})
+        told = "default/sum: the Job failed: BackoffLimitExceeded (`fairlead debug job/sum -n default`)"
+        assert eventually(lambda: told in json.dumps(problems()))
 
 
 def test_one_that_does_not_answer_has_a_problem_and_is_not_killed(

@@ -96,6 +96,7 @@ def _asked(directory: Any) -> Json:
             told["workloads"] = _workloads(client, short)
             told["nodes"] = _nodes(client, problems)
             problems += short
+            problems += _failed_jobs(client)
             told["pods"] = _pods(client, problems)
             _controllers(client, problems)
             told["chaos"] = running_experiments(client)
@@ -179,11 +180,34 @@ def _nodes(client: ApiClient, problems: list[str]) -> Json:
 
 def _pods(client: ApiClient, problems: list[str]) -> Json:
     pods = _items(client, "/api/v1/pods")
-    phases = Counter((pod.get("status") or {}).get("phase") or "Unknown" for pod in pods)
+    phases = Counter(map(_phase, pods))
+    tried = sum(_phase(pod) == "Failed" and _is_of_job(pod) for pod in pods)  # its Job tells what came of it
     for phase in ("Pending", "Failed", "Unknown"):
-        if phases[phase]:
-            problems.append(f"pods {phase}: {phases[phase]} (`fairlead get pods -A` lists them)")
+        found = phases[phase] - (tried if phase == "Failed" else 0)
+        if found:
+            problems.append(f"pods {phase}: {found} (`fairlead get pods -A` lists them)")
     return {"count": len(pods), "phases": dict(sorted(phases.items()))}
+
+
+def _phase(pod: Json) -> str:
+    return (pod.get("status") or {}).get("phase") or "Unknown"
+
+
+def _is_of_job(pod: Json) -> bool:
+    return any(
+        each.get("kind") == "Job" and each.get("controller")
+        for each in pod["metadata"].get("ownerReferences") or ()
+    )
+
+
+def _failed_jobs(client: ApiClient) -> list[str]:
+    return [
+        f"{job['metadata']['namespace']}/{job['metadata']['name']}: the Job failed: {each.get('reason')}"
+        f" (`fairlead debug job/{job['metadata']['name']} -n {job['metadata']['namespace']}`)"
+        for job in _items(client, "/apis/batch/v1/jobs")
+        for each in (job.get("status") or {}).get("conditions") or ()
+        if (each.get("type"), each.get("status")) == ("Failed", "True")
+    ]
 
 
 def _controllers(client: ApiClient, problems: list[str]) -> None:
