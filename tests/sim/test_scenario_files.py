@@ -140,7 +140,7 @@ def test_the_command_says_which_file_cannot_be_read_and_why(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "mine.yaml"
-    assert main(["sim", "run", str(file)]) == 1
+    assert main(["sim", "run", str(file)]) == 2
     assert f"{file} cannot be read: no such file or directory" in capsys.readouterr().err
     file.write_text("steps:\n- {at: 1s, delete: pods}\n")
     assert main(["sim", "run", str(file)]) == 2

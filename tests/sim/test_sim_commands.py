@@ -155,8 +155,8 @@ def test_the_zoo_tells_what_each_hunt_cost(tmp_path: Path, capsys: Printed) -> N
 @pytest.mark.parametrize(
     ("words", "code", "sentence"),
     [
-        (("replay", "{folder}/none.jsonl"), 1, "none.jsonl cannot be read: No such file"),
-        (("show", "{folder}"), 1, "cannot be read: Is a directory"),
+        (("replay", "{folder}/none.jsonl"), 2, "none.jsonl cannot be read: no such file"),
+        (("show", "{folder}"), 2, "cannot be read: is a directory"),
         (("replay", "{cut}"), 2, "is cut off"),
         (("show", "{later}"), 5, "this release reads format"),
         (("test", "{text}"), 2, "text.jsonl: the file is no artifact"),
