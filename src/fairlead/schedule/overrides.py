@@ -6,6 +6,9 @@ anything; `version` moves whenever an answer may have changed. Without any, noth
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from fairlead.ledger import override as ledger
@@ -19,6 +22,9 @@ from fairlead.schedule.facts import Facts
 from fairlead.schedule.labels import where_label
 from fairlead.schedule.nodes import Mask, Nodes
 
+if TYPE_CHECKING:
+    from fairlead.schedule.contract import Prepared
+
 #: bound: plane | classes of pods of which the scheduler keeps what overrides say | found anew
 CLASSES_MAX = 4096
 
@@ -28,7 +34,7 @@ class Overrides:
         self.version = 0
         self._found: dict[Key, SchedulerOverride] = {}
         self.next_end = 0.0  # when the first of them ends; 0: there is none
-        self._concerning: dict[tuple[Facts, bool], Closing] = {}
+        self._concerning: dict[Facts, Closing] = {}
 
     def __bool__(self) -> bool:
         return bool(self._found)
@@ -64,16 +70,16 @@ class Overrides:
     def kept(self) -> tuple[SchedulerOverride, ...]:
         return tuple(self._found[key] for key in sorted(self._found))
 
-    def closing(self, nodes: Nodes, facts: Facts, *, cordons: bool) -> Closing | None:
-        """What keeps such a pod off some node; None: nothing does. `cordons`: also what is said of places. Kept until
-        an override or a node changes: it is asked for each class again and again."""
-        known = self._concerning.get((facts, cordons))
+    def closing(self, nodes: Nodes, facts: Facts, heeds_cordons: Callable[[Facts], bool]) -> Closing | None:
+        """What keeps such a pod off some node; None: nothing does. `heeds_cordons`: whether what is said of places
+        concerns it, too. Kept until an override or a node changes: it is asked for each class again and again."""
+        known = self._concerning.get(facts)
         if known is not None and known.version == nodes.version:
             return known if known.overrides else None
         if len(self._concerning) >= CLASSES_MAX:
             self._concerning.clear()
-        found = Closing(nodes, self._those(facts, cordons))
-        self._concerning[facts, cordons] = found
+        found = Closing(nodes, self._those(facts, heeds_cordons(facts)))
+        self._concerning[facts] = found
         return found if found.overrides else None
 
     def _those(self, facts: Facts, cordons: bool) -> list[SchedulerOverride]:
@@ -89,13 +95,14 @@ class Overrides:
 
 
 class Closing:
-    """The overrides that concern a class of pods, and where they leave it."""
+    """The overrides that concern a class of pods, and where they leave it. `prepared`: what the plugin makes of it."""
 
-    __slots__ = ("closed", "open", "overrides", "version")
+    __slots__ = ("closed", "open", "overrides", "prepared", "version")
 
     def __init__(self, nodes: Nodes, overrides: list[SchedulerOverride]) -> None:
         self.version = nodes.version
         self.overrides = overrides
+        self.prepared: Prepared | None = None
         self.closed = [_closed_of(nodes, each) for each in overrides]
         self.open: Mask = np.ones(nodes.slots, np.bool_)
         for where in self.closed:

@@ -7,6 +7,7 @@ holds.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -15,6 +16,7 @@ from fairlead.model.views import OVERRIDES
 from fairlead.schedule.contract import Prepared
 from fairlead.schedule.facts import Facts
 from fairlead.schedule.nodes import Ints
+from fairlead.schedule.overrides import Closing
 from fairlead.schedule.plugins.node_unschedulable import CORDONED
 from fairlead.schedule.plugins.static import Static
 from fairlead.schedule.plugins.taint_toleration import is_tolerated
@@ -30,23 +32,27 @@ class SchedulerOverrides:
     def prepare(self, snapshot: Snapshot, facts: Facts) -> Prepared | None:
         if not snapshot.overrides:
             return None
-        cordons = not is_tolerated(CORDONED, facts.tolerations)
-        found = snapshot.overrides.closing(snapshot.nodes, facts, cordons=cordons)
+        found = snapshot.overrides.closing(snapshot.nodes, facts, _heeds_cordons)
         if found is None:
             return None
-        closed = tuple(zip(found.overrides, found.closed, strict=True))
+        if found.prepared is None:
+            found.prepared = Static(found.open, partial(_reasons, found))
+        return found.prepared
 
-        def reasons(slots: Ints) -> dict[str, int]:
-            """Each node once, by the first override that closes it."""
-            told: dict[str, int] = {}
-            left = np.ones(len(slots), np.bool_)
-            for each, where in closed:
-                refused = left & where[slots]
-                left &= ~refused
-                if refused.any():
-                    meta = each.metadata
-                    count = int(np.count_nonzero(refused))
-                    told[f"node(s) were closed by SchedulerOverride {meta.namespace}/{meta.name}"] = count
-            return told
 
-        return Static(found.open, reasons)
+def _heeds_cordons(facts: Facts) -> bool:
+    return not is_tolerated(CORDONED, facts.tolerations)
+
+
+def _reasons(found: Closing, slots: Ints) -> dict[str, int]:
+    """Each node once, by the first override that closes it."""
+    told: dict[str, int] = {}
+    left = np.ones(len(slots), np.bool_)
+    for each, where in zip(found.overrides, found.closed, strict=True):
+        refused = left & where[slots]
+        left &= ~refused
+        if refused.any():
+            meta = each.metadata
+            count = int(np.count_nonzero(refused))
+            told[f"node(s) were closed by SchedulerOverride {meta.namespace}/{meta.name}"] = count
+    return told
