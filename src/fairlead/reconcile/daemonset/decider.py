@@ -26,6 +26,7 @@ from fairlead.decision.ensure import ensure_child, ensure_gone, ensure_status
 from fairlead.decision.notes import note_children, note_failure, regarding_of
 from fairlead.decision.wakes import changed, claiming, each_of, workload_itself
 from fairlead.model.key import Key
+from fairlead.model.premise import Premise, Premises
 from fairlead.model.reasons import HELD_BY_OVERRIDE
 from fairlead.model.views import (
     CONTROLLER_REVISIONS,
@@ -121,7 +122,7 @@ def _reconcile(view: Reading, found: DaemonSet, now: float) -> Decision:
     replaced, due = _ended(found, places, now)
     again_at = min((at for at in (again_at, due) if at), default=0.0)
     # What goes makes room, also in a quota: it does not wait for what is refused.
-    effects = _misplaced(found, places) + replaced
+    effects = _misplaced(view, found, places) + replaced
     effects += _gone(found, choose_surplus(found, template, places, now, is_lost))
     missing = _missing(view, found, template, places, wants_another(found, template, places, now))
     effects += missing
@@ -165,14 +166,20 @@ def _forgotten(
     return [*forget_revisions(_NAME, found.metadata, known, in_use, found.spec.revision_history_limit)]
 
 
-def _misplaced(found: DaemonSet, places: Sequence[Place]) -> list[Effect]:
-    """Pods where none may be."""
-    pods = [pod for place in places if not place.may_stay for pod in (place.chosen, *place.others) if pod]
-    return _gone(found, pods)
+def _misplaced(view: Reading, found: DaemonSet, places: Sequence[Place]) -> list[Effect]:
+    """Pods where none may be, as long as their node is as it was seen: a taint that was taken off drives none out."""
+    effects: list[Effect] = []
+    for place in places:
+        pods = [pod for pod in (place.chosen, *place.others) if pod]
+        if not place.may_stay and pods:
+            node = view.get(NODES, "", place.node)
+            absent = Premise(Key(NODES.name, "", place.node), 0)
+            effects += _gone(found, pods, (absent if node is None else premise_of(NODES, node.metadata),))
+    return effects
 
 
-def _gone(found: DaemonSet, pods: Iterable[Pod]) -> list[Effect]:
-    premises = (premise_of(DAEMONSETS, found.metadata),)
+def _gone(found: DaemonSet, pods: Iterable[Pod], more: Premises = ()) -> list[Effect]:
+    premises = (premise_of(DAEMONSETS, found.metadata), *more)
     effects = [ensure_gone(_NAME, found.metadata, PODS, pod, premises=premises) for pod in pods]
     return [effect for effect in effects if effect is not None]
 

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from fairlead.decision.contract import NOTHING, SETTLED
+from fairlead.decision.effects import Delete, premise_of
 from fairlead.model.key import Key
+from fairlead.model.premise import Premise
 from fairlead.model.views import DAEMONSETS, NODES, PODS, DaemonSet, Pod
 from fairlead.reconcile.daemonset.decider import daemonset_decider
 from fairlead.reconcile.daemonset.eligibility import pinned_node
@@ -165,6 +167,23 @@ def test_a_taint_drives_a_pod_out_only_if_it_says_so(effect: str, stays: bool) -
     run(world)
     assert bool(where(world)) is stays
     assert found(world).status.number_misscheduled == int(stays)
+
+
+@pytest.mark.parametrize("is_there", [True, False], ids=["tainted", "gone"])
+def test_a_pod_is_driven_out_only_while_its_node_is_as_it_was_seen(is_there: bool) -> None:
+    """A taint that is taken off meanwhile drives nothing out, and neither does the absence of a node that came again."""
+    world = World()
+    make(world, 1)
+    run(world)
+    if is_there:
+        world.edit(NODES, "n0", {"spec": {"taints": [{**TAINT, "effect": "NoExecute"}]}}, namespace="")
+    else:
+        world.delete(NODES, "n0", namespace="")
+    decision = world.decide(DECIDER, Key(DAEMONSETS.name, "default", "log"))
+    [delete] = [effect for effect in decision.effects if isinstance(effect, Delete)]
+    seen = next((premise_of(NODES, each.metadata) for each in world.list(NODES)), None)
+    assert delete.premises[1:] == (seen or Premise(Key(NODES.name, "", "n0"), 0),)
+    assert (seen is not None) is is_there
 
 
 def test_a_pod_is_replaced_when_it_has_gone_and_not_before() -> None:
