@@ -6,10 +6,10 @@ GET /fairlead/v1/history/RESOURCE?start=REVISION&key=HEX[&also=configmaps,env][&
     its objects at `start`, then its changes since, a page at a time
 
 Whoever may read the document as such reads all of it: it holds the objects of every namespace, so nothing of it is for
-tenants. Mounted by `mounting.py`; given by `answering.py`. `key` is drawn by who captures, one for all pages. What hides
-secrets is made of it, of what this server drew for itself, and of the namespace: who may read all but Secrets can try out
-no value, with a key of their own or by a Secret that they made in a namespace of theirs. Equal ones stay equal within a
-namespace, and in the pages of one server.
+tenants. Mounted by `mounting.py`; given by `answering.py`. `key` is drawn by who captures, one for all pages. What
+hides secrets is made of it, of what this server drew for itself, and of the namespace: who may read all but Secrets can
+try out no value, with a key of their own or by a Secret that they made in a namespace of theirs. Equal ones stay equal
+within a namespace, and in the pages of one server.
 """
 
 from __future__ import annotations
