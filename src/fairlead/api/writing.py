@@ -21,7 +21,7 @@ from fairlead.api.apply.ownable import touches_metadata
 from fairlead.api.attempt import Attempt
 from fairlead.api.audit.rules import object_target
 from fairlead.api.brakes.judging import check_brakes
-from fairlead.api.brakes.releasing import check_ties
+from fairlead.api.brakes.releasing import check_second_person, check_ties
 from fairlead.api.deletion import is_finished
 from fairlead.api.desk import Desk
 from fairlead.api.objects import delete, preview, put
@@ -160,6 +160,7 @@ def admit_and_validate(desk: Desk, attempt: Attempt) -> None:
     if desk.brakes.any:
         check_brakes(attempt, desk.brakes, desk.authorizer)
     check_ties(attempt, desk.authorizer)
+    check_second_person(attempt, desk.authorizer)
     check_runbooks(desk, attempt)
     problems = Problems()
     if attempt.subresource == "status" and old is not None:

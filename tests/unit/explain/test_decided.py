@@ -160,3 +160,38 @@ def test_a_tenant_is_not_told_the_names_of_others(rolled_out: Asked) -> None:
     assert not any(each["object"].startswith("nodes/") for each in found["diff"]["inputs"])
     assert found["diff"]["hidden"] > 0
     assert any(each["object"].startswith("pods/default/") for each in found["diff"]["inputs"])
+
+
+class OfDefault(Namespaced):
+    def authorize(self, asked: Attributes) -> AccessVerdict:
+        return AccessVerdict("allowed" if asked.namespace == "default" else "denied", "")
+
+
+@pytest.mark.parametrize("diff", [False, True])
+def test_a_decision_about_a_node_names_no_pods_of_others(diff: bool) -> None:
+    """A node's pods are looked after in one turn, whose they are; who may get one of them is told of that one."""
+    asked = Asked()
+    assert asked.api.post("/api/v1/namespaces", {"metadata": {"name": "bank"}})[0] == 201
+    for round_ in ("early", "late"):
+        for node in ("node-0", "node-1"):
+            place = {"nodeName": node, "containers": [{"name": "c", "image": "i"}]}
+            for space, name in (("default", f"web-{round_}"), ("bank", f"ledger-{round_}")):
+                body = {
+                    "apiVersion": "v1",
+                    "kind": "Pod",
+                    "metadata": {"name": f"{name}-{node}"},
+                    "spec": place,
+                }
+                assert asked.api.post(f"/api/v1/namespaces/{space}/pods", body)[0] == 201
+        asked.run(10)
+    question = Question(Key("pods", "default", "web-late-node-0"), controller="hollow", diff=diff)
+    whole = ask(asked, question)
+    assert "ledger" in str(whole)
+    assert ("'diff'" in str(whole)) is diff
+    answer = ask(asked, question, Sight(OfDefault(), User("jane")))
+    (found,) = answer["decisions"]
+    assert "ledger" not in str(answer)
+    assert "*" in found["about"]
+    assert "pods/default/web-late-node-0" in found["about"]
+    assert {each["namespace"] for each in found["again"]["effects"]} == {"default"}
+    assert found["again"]["hidden"] == 1

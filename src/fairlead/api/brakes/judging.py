@@ -31,6 +31,12 @@ TEMPLATES = {
     "cronjobs.batch": "jobTemplate",
 }
 WORK = frozenset({*TEMPLATES, "pods"})
+# Which controllers make it, of those that come with the API; what is none of these has none.
+_MAKERS = {
+    "pods": frozenset(TEMPLATES) - {"cronjobs.batch"},
+    "replicasets.apps": frozenset({"deployments.apps"}),
+    "jobs.batch": frozenset({"cronjobs.batch"}),
+}
 
 
 def concerns_creates(brakes: Brakes, kind: Kind, namespace: str, context: Context) -> bool:
@@ -77,13 +83,15 @@ def _pass(attempt: Attempt, brakes: Iterable[BrakeInForce], authorizer: Authoriz
 
 
 def _is_made_for_a_controller(attempt: Attempt, new: Json) -> bool:
-    """Whether its controller is an object that exists: then it is no new work, but the mending of what there is."""
+    """Whether its controller is an object that exists and makes such: then it is no new work, but the mending of what
+    there is."""
+    makers = _MAKERS.get(attempt.kind.resource, frozenset())
     for owner in part(new, "metadata").get("ownerReferences") or ():
         if not owner.get("controller"):
             continue
         group, slash, version = str(owner.get("apiVersion") or "").rpartition("/")
         kind = CATALOG.find_kind(group if slash else "", version, str(owner.get("kind") or ""))
-        if kind is None:
+        if kind is None or kind.resource not in makers:
             return False
         key = Key(
             kind.resource, attempt.key.namespace if kind.namespaced else "", str(owner.get("name") or "")

@@ -19,6 +19,7 @@ from fairlead.explain.asking import Asking
 from fairlead.explain.decided.diffing import TOLD, diff
 from fairlead.explain.decided.finding import Decided, FoundDecisions, decisions_about
 from fairlead.explain.decided.inputs import cast_of, inputs_of
+from fairlead.explain.decided.sighted import seen_decision
 from fairlead.explain.sources import Sources, no_such, singular
 from fairlead.explain.timeline.ages import Ages
 from fairlead.explain.timeline.moment import key_text
@@ -73,7 +74,7 @@ def explain_decisions(sources: Sources, asked: Question, sight: Sight = EVERYTHI
         if asked.diff:
             earlier = _earlier(found.decisions, each, asked.against)
             told["diff"] = (yield from diff(sources, earlier, each, sight)) if earlier is not None else None
-        answer["decisions"].append(told)
+        answer["decisions"].append(seen_decision(told, sight))
     return answer
 
 

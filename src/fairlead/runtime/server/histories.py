@@ -6,13 +6,18 @@ GET /fairlead/v1/history/RESOURCE?start=REVISION&key=HEX[&also=configmaps,env][&
     its objects at `start`, then its changes since, a page at a time
 
 Whoever may read the document as such reads all of it: it holds the objects of every namespace, so nothing of it is for
-tenants. Mounted by `mounting.py`; given by `answering.py`. `key` is drawn by who captures, one for all pages.
+tenants. Mounted by `mounting.py`; given by `answering.py`. `key` is drawn by who captures, one for all pages. What
+hides secrets is made of it, of what this server drew for itself, and of the namespace: who may read all but Secrets can
+try out no value, with a key of their own or by a Secret that they made in a namespace of theirs. Equal ones stay equal
+within a namespace, and in the pages of one server.
 """
 
 from __future__ import annotations
 
 import platform
+import secrets
 from collections.abc import Mapping, Sequence
+from hashlib import blake2b
 from typing import Any, NamedTuple
 
 import msgspec
@@ -45,15 +50,20 @@ class _Taken(NamedTuple):
     key: bytes
     also: frozenset[str]
 
+    def of(self, namespace: str) -> bytes:
+        return blake2b(namespace.encode(), key=self.key).digest()
+
 
 def histories(store: Store, journal: Journal, catalog: Catalog, answering: Answering) -> Extension:
+    own = secrets.token_bytes(CAPTURE_KEY_BYTES_MAX)
+
     def answer(path: str, query: Mapping[str, str], context: Context, sight: Sight) -> Later:
         parts = path.removeprefix(HISTORY).split("/")[1:]
         if not parts:
             return answering.later(_facts(store, journal, catalog, query.get("since", "")))
         if len(parts) != 1 or catalog.of_resource(parts[0]) is None:
             raise NotFound(f"ask for {HISTORY}/RESOURCE, as in pods or deployments.apps")
-        key, start = _key(query), options.parse_whole(query, "start") or 0
+        key, start = blake2b(_key(query), key=own).digest(), options.parse_whole(query, "start") or 0
         after = options.parse_whole(query, "after") or 0
         offset = options.parse_whole(query, "offset") or 0
         also = frozenset(filter(None, query.get("also", "").split(",")))
@@ -127,7 +137,7 @@ def _first(entries: Sequence[Entry]) -> int:
 
 
 def _told(entry: Entry, key: _Taken) -> list[Any]:
-    data = msgspec.Raw(redact(entry.key.resource, entry.data, key.key, key.also))
+    data = msgspec.Raw(redact(entry.key.resource, entry.data, key.of(entry.key.namespace), key.also))
     return [entry.key.namespace, entry.key.name, entry.uid, entry.revision, data]
 
 

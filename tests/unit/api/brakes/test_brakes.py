@@ -345,3 +345,27 @@ def test_windows_of_a_schedule(at: str, start: str, end: str, following: str) ->
     assert told == (start, end)
     assert after is not None
     assert timestamp(after.start) == following
+
+
+@pytest.mark.parametrize("kind", ["ConfigMap", "ServiceAccount", "Deployment"])
+def test_naming_a_controller_that_makes_no_such_thing_is_no_way_round(world: Braked, kind: str) -> None:
+    """Anything that is there could be named, and new work would pass for mending."""
+    version = "apps/v1" if kind == "Deployment" else "v1"
+    made = world.post(
+        "/api/v1/namespaces/shop/configmaps",
+        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "web"}},
+    )[1]
+    if kind != "ConfigMap":
+        path = DEPLOYMENTS if kind == "Deployment" else "/api/v1/namespaces/{}/serviceaccounts"
+        name = "web" if kind == "Deployment" else "default"
+        made = world.get(f"{path.format('shop')}/{name}")[1]
+    assert world.freeze(forbids=["Creates"])[0] == 201
+    owner = {
+        "apiVersion": version, "kind": kind, "name": made["metadata"]["name"], "uid": made["metadata"]["uid"],
+        "controller": True,
+    }  # fmt: skip
+    new = deployment("new")
+    new["metadata"]["ownerReferences"] = [owner]
+    assert world.post(DEPLOYMENTS.format("shop"), new, user=DEV)[0] == 403
+    if kind != "Deployment":
+        assert world.post("/api/v1/namespaces/shop/pods", pod("new", owner), user=DEV)[0] == 403

@@ -21,6 +21,7 @@ from fairlead.api.access.rbac.escalation import ATOMS_MAX, lacking_text
 from fairlead.api.access.rbac.grants import Grants
 from fairlead.api.access.rbac.rules import PolicyRule, missing
 from fairlead.api.access.rbac.subjects import CLUSTER_ROLES, role_of
+from fairlead.api.access.second_person import may_act_as
 from fairlead.api.access.users import MASTERS
 from fairlead.api.admission.plane_conditions import is_plane
 from fairlead.api.admission.step import AdmissionStep
@@ -55,10 +56,18 @@ def check_grant(attempt: Attempt, authorizer: Authorizer, grants: Grants) -> Non
     """Forbidden if the writer may not; the status is what the server says of it."""
     if attempt.kind.resource != KIND.resource or attempt.new is None:
         return
+    _check_ties(attempt, attempt.new)
     if attempt.old is None:
         _Judge(attempt, authorizer, grants).asked()
     elif attempt.subresource == "status":
         _Judge(attempt, authorizer, grants).decided(attempt.old)
+
+
+def _check_ties(attempt: Attempt, new: Json) -> None:
+    """An owner that goes takes along what it owns, and asks for no review."""
+    known = part(attempt.old or {}, "metadata").get("ownerReferences") or ()
+    if any(each not in known for each in new["metadata"].get("ownerReferences") or ()):
+        raise attempt.forbidden("metadata.ownerReferences: a grant goes with no other object: leave them out")
 
 
 class _Judge:
@@ -171,7 +180,8 @@ class _Judge:
         subject = part(self._spec, "subject")
         name, user = subject.get("name"), self._user
         gets = user.name == name if subject.get("kind") == USER else name in user.groups
-        return gets or self._spec.get("requestedBy") == user.name
+        asked_by = str(self._spec.get("requestedBy") or "")
+        return gets or asked_by == user.name or may_act_as(self._authorizer, user, asked_by)
 
     def _as_oneself(self) -> None:
         if self._attempt.context.impersonator is not None:
