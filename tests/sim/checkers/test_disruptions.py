@@ -132,3 +132,20 @@ VIOLATIONS = [
 @pytest.mark.parametrize(("invariant", "tell"), VIOLATIONS)
 def test_a_fabricated_violation_is_told(invariant: str, tell: Callable[[Story], None]) -> None:
     assert told_by(tell) == invariant
+
+
+@pytest.mark.parametrize(("ago", "found"), [(0.0, False), (30.0, True)])
+def test_an_eviction_may_have_been_judged_before_there_was_a_budget(ago: float, found: bool) -> None:
+    story = Story()
+    story.commit("replicasets.apps", replicaset(1))
+    story.commit("pods", pod("a", labels={"app": "web"}))
+    story.seconds += 60
+    spec = {"selector": {"matchLabels": {"app": "web"}}, "minAvailable": 1}
+    story.commit("poddisruptionbudgets.policy", {"metadata": {"name": "web"}, "spec": spec})
+    story.seconds += ago
+    try:
+        evicted(story, "a")
+    except Violation:
+        assert found
+    else:
+        assert not found

@@ -59,7 +59,7 @@ class FreshAllowance:
     def _judge(self, sight: SeenChange) -> None:
         guarded = self._guarded
         since = sight.seconds - _USABLE_SECONDS
-        for at, _ in guarded.over(sight.key, sight.before.metadata.labels):
+        for at, _ in guarded.over_evicted(sight):
             healthy = sum(
                 is_healthy(pod) and self._is_heard(pod.spec.node_name, sight.seconds)
                 for _, pod in guarded.under(at)

@@ -15,6 +15,7 @@ from fairlead.model.selectors import matches_label_selector
 from fairlead.model.views import BUDGETS, DEPLOYMENTS, PODS, REPLICASETS, STATEFULSETS
 from fairlead.sim.checkers.contract import SeenChange
 
+_JUDGED_SECONDS = 1.0
 _SCALED = (DEPLOYMENTS.name, REPLICASETS.name, STATEFULSETS.name)
 
 
@@ -24,6 +25,7 @@ class Guarded:
     def __init__(self) -> None:
         self.budgets: dict[Key, Any] = {}
         self.pods: dict[Key, Any] = {}
+        self._made: dict[Key, float] = {}  # budget -> when it came
         self._scales: dict[str, int] = {}  # uid of an owner -> replicas
         self._deployments: dict[str, str] = {}  # uid of a ReplicaSet -> that of its Deployment
 
@@ -34,6 +36,8 @@ class Guarded:
             _put(self.pods, sight)
         elif resource == BUDGETS.name:
             _put(self.budgets, sight)
+            if sight.before is None:
+                self._made[sight.key] = sight.seconds
         elif resource in _SCALED:
             meta = sight.last.metadata
             self._scales[meta.uid] = sight.last.spec.replicas
@@ -47,6 +51,12 @@ class Guarded:
         """The budgets that cover such a pod."""
         for key, budget in self.budgets.items():
             if key.namespace == pod.namespace and _covers(budget, labels):
+                yield key, budget
+
+    def over_evicted(self, sight: SeenChange) -> Iterator[tuple[Key, Any]]:
+        """The budgets that an eviction was judged by: one that came a moment before it was not there then."""
+        for key, budget in self.over(sight.key, sight.before.metadata.labels):
+            if sight.seconds >= self._made.get(key, 0.0) + _JUDGED_SECONDS:
                 yield key, budget
 
     def under(self, at: Key) -> Iterator[tuple[Key, Any]]:

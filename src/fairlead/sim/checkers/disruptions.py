@@ -38,7 +38,7 @@ class DisruptionsInFlight:
 
     def _evicted(self, sight: SeenChange) -> None:
         guarded = self._guarded
-        for at, _ in guarded.over(sight.key, sight.before.metadata.labels):
+        for at, _ in guarded.over_evicted(sight):
             flying = self._flying.setdefault(at, [])
             flying.append(sight.key.name)
             if not guarded.is_scaled(at):
