@@ -54,15 +54,18 @@ def test_a_long_plan_keeps_nobody_waiting_and_too_many_are_told_to_come_back(
 ) -> None:
     eventually(lambda: len(json.loads(kubectl.asked("get nodes -o json"))["items"]) == 300)
     told: list[tuple[int, Any, str]] = []
-    threads = [asked(server, told)]
     answered = 0
-    while threads[0].is_alive():
-        if under_way(server):  # that it says so is an answer beside the plan
-            assert server.request("GET", "/api/v1/namespaces/default")[0] == 200
-            answered += 1
-    threads[0].join()
+    for _ in range(20):  # on a fast machine one plan is over after an answer or two
+        thread = asked(server, told)
+        while thread.is_alive():
+            if under_way(server):  # that it says so is an answer beside the plan
+                assert server.request("GET", "/api/v1/namespaces/default")[0] == 200
+                answered += 1
+        thread.join()
+        if answered > 2:
+            break
     assert answered > 2
-    (status, plan, _), told = told[0], []
+    (status, plan, _), told = told[-1], []
     assert status == 200
     assert not plan["fits"]
     assert len({each["node"] for each in plan["items"] if each["node"]}) == 300
