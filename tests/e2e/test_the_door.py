@@ -277,7 +277,8 @@ SOURCES = Path(identity.__file__).parents[2]
 def test_whoever_acts_for_a_caller_calls_the_one_door() -> None:
     """`authorize` of the chain is asked in `require`, by reviews and expressions (which only answer), where rights are
     compared, where those who may not have all of an answer are given a part, where a further right lets somebody approve
-    a grant, pass a brake or end another's hold, or makes them the first person and no second, and, for the audit line of what was answered, which grant it was."""
+    a grant, pass a brake or end another's hold, or makes them the first person and no second, and, for the audit line
+    of what was answered, which grant it was."""
     asking = {
         str(file.relative_to(SOURCES))
         for file in SOURCES.rglob("*.py")
@@ -305,6 +306,7 @@ def test_whoever_acts_for_a_caller_calls_the_one_door() -> None:
     assert requiring == {
         "api/access/impersonation.py",
         "api/access/signing.py",
+        "api/brakes/releasing.py",
         "api/runbooks/stamping.py",
         "api/server.py",
         "api/verbs/apply.py",
