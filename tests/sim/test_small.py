@@ -10,6 +10,7 @@ import pytest
 
 from fairlead.cli.main import main
 from fairlead.control.roster import default_deciders
+from fairlead.reconcile.nodes.pod_networks import pod_network_decider
 from fairlead.sim.chance import Chance
 from fairlead.sim.faults import CALM, Faults
 from fairlead.sim.generate.building import ALL_KINDS, about, as_wanted, deciders_for, kinds_of, scenario_of
@@ -18,6 +19,7 @@ from fairlead.sim.generate.ending import compared
 from fairlead.sim.generate.ingredients.roster import INGREDIENTS
 from fairlead.sim.generate.runner import runner_of
 from fairlead.sim.generate.world import generate
+from fairlead.sim.parts import default_parts
 from fairlead.sim.run import Runner, RunTally, run_seeds
 from fairlead.sim.sample import replay_command
 from fairlead.sim.scenario import OlderPlane
@@ -229,3 +231,9 @@ def test_a_rollout_that_was_resumed_ends_as_one_that_was_never_paused() -> None:
         for each in ("Unknown", "True", "False")
     ]
     assert ends[0] == ends[1] != ends[2]
+
+
+def test_a_controller_that_a_world_needs_as_well_is_there_once() -> None:
+    """A plane tells its controllers apart by their names."""
+    parts = default_parts(pod_network_decider, deciders=lambda: (pod_network_decider(),))
+    assert [each.name for each in parts["deciders"]()] == ["pod-networks"]

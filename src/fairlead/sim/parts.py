@@ -58,10 +58,17 @@ Plant = Callable[[Parts], Parts]
 def default_parts(
     *more: Callable[[], Decider], deciders: Callable[[], tuple[Decider, ...]] | None = None
 ) -> Parts:
-    """`more`: controllers of the world's own; `deciders`: the others, if they are not those of production."""
+    """`more`: controllers that the world needs as well; `deciders`: the others, if they are not those of production.
+    One of a name: a plane tells its controllers apart by that."""
     usual = deciders or usual_deciders
+
+    def all_deciders() -> tuple[Decider, ...]:
+        found = usual()
+        known = {each.name for each in found}
+        return (*found, *(each for each in (make() for make in more) if each.name not in known))
+
     return {
-        "deciders": lambda: (*usual(), *(make() for make in more)),
+        "deciders": all_deciders,
         "plane": Plane,
         "queue": DrawnQueue,
         "scheduler": Placer,

@@ -172,10 +172,16 @@ def _misplaced(view: Reading, found: DaemonSet, places: Sequence[Place]) -> list
     for place in places:
         pods = [pod for pod in (place.chosen, *place.others) if pod]
         if not place.may_stay and pods:
-            node = view.get(NODES, "", place.node)
-            absent = Premise(Key(NODES.name, "", place.node), 0)
-            effects += _gone(found, pods, (absent if node is None else premise_of(NODES, node.metadata),))
+            effects += _gone(found, pods, _as_seen(view, place.node))
     return effects
+
+
+def _as_seen(view: Reading, name: str) -> Premises:
+    """That a node is as it was looked at, or not there. A pod that was adopted may be meant for none."""
+    node = view.get(NODES, "", name) if name else None
+    if node is not None:
+        return (premise_of(NODES, node.metadata),)
+    return (Premise(Key(NODES.name, "", name), 0),) if name else ()
 
 
 def _gone(found: DaemonSet, pods: Iterable[Pod], more: Premises = ()) -> list[Effect]:
