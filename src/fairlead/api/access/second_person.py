@@ -18,7 +18,7 @@ _WAYS = (
 )
 
 
-def may_act_as(authorizer: Authorizer, user: User, name: str) -> bool:
+def may_act_as(authorizer: Authorizer, user: User, name: str, now: float) -> bool:
     """Whether this user can have what signs in as the service account of this name; no, if it names none."""
     namespace, account = service_account(name)
     if not account or MASTERS in user.groups:
@@ -33,6 +33,7 @@ def may_act_as(authorizer: Authorizer, user: User, name: str) -> bool:
                 subresource=subresource,
                 namespace=namespace,
                 name=account if is_named else "",
+                now=now,
             )
         ).allowed
         for verb, plural, subresource, is_named in _WAYS

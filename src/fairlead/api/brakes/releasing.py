@@ -48,7 +48,8 @@ def check_second_person(attempt: Attempt, authorizer: Authorizer) -> None:
     if attempt.kind.resource != OVERRIDES.name or new is None or old is None or is_plane(user):
         return
     asked_by = str(old["spec"].get("requestedBy") or "")
-    if _is_approved(new) and not _is_approved(old) and may_act_as(authorizer, user, asked_by):
+    is_first = _is_approved(new) and not _is_approved(old)
+    if is_first and may_act_as(authorizer, user, asked_by, attempt.context.now):
         raise attempt.forbidden(
             f'"{user.name}" may act as {asked_by}, which asked for it: somebody else has to approve it'
         )

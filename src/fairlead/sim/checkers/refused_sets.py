@@ -8,9 +8,9 @@ allowed then.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from fairlead.model.reasons import WAITING_FOR
+from fairlead.model.views import ResourceQuota
 from fairlead.model.waiting import QUOTA_REASONS
 from fairlead.sim.checkers.contract import SeenChange
 from fairlead.sim.checkers.live_children import GRACE_SECONDS
@@ -21,9 +21,8 @@ _STILL, _LONG_AGO = float("inf"), float("-inf")
 class RefusedSets:
     def __init__(self) -> None:
         self._until: dict[str, float] = {}  # by uid
-        self._closed: dict[
-            str, dict[str, float]
-        ] = {}  # namespace -> its quotas that allow no pod -> since when
+        # By namespace its quotas that allow no pod, and since when.
+        self._closed: dict[str, dict[str, float]] = {}
 
     def saw_set(self, sight: SeenChange) -> None:
         uid = sight.last.metadata.uid
@@ -49,7 +48,7 @@ class RefusedSets:
         return any(self._until.get(uid, _LONG_AGO) > earlier for uid in uids)
 
 
-def _allows_none(quota: Any) -> bool:
+def _allows_none(quota: ResourceQuota) -> bool:
     """Of pods of any sort."""
     spec = quota.spec
     is_scoped = bool(spec.scopes or spec.scope_selector)

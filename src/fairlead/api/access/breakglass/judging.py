@@ -181,7 +181,8 @@ class _Judge:
         name, user = subject.get("name"), self._user
         gets = user.name == name if subject.get("kind") == USER else name in user.groups
         asked_by = str(self._spec.get("requestedBy") or "")
-        return gets or asked_by == user.name or may_act_as(self._authorizer, user, asked_by)
+        now = self._attempt.context.now
+        return gets or asked_by == user.name or may_act_as(self._authorizer, user, asked_by, now)
 
     def _as_oneself(self) -> None:
         if self._attempt.context.impersonator is not None:
