@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from fairlead.api.access.contract import NO_OPINION, AccessRules, AccessVerdict, Attributes
+from fairlead.api.access.second_person import may_act_as
 from fairlead.api.access.users import User, service_account_groups, service_account_name
 from fairlead.model.kind import Json
 from tests.unit.api.access.breakglass.world import ANN, EVE, GRANTS, JANE, PLANE, RBAC, World, bound, person
@@ -109,3 +111,23 @@ def test_nor_the_grant_that_it_asked_for(world: World) -> None:
     status, answer = world.decide("Approved", user=LEAD)
     assert (status, "does not approve it" in answer["message"]) == (403, True), answer
     assert world.decide("Approved", user=ANN)[0] == 200
+
+
+class _Noting:
+    """Allows nothing, and keeps when it was asked."""
+
+    def __init__(self) -> None:
+        self.asked_at: list[float] = []
+
+    def authorize(self, asked: Attributes) -> AccessVerdict:
+        self.asked_at.append(asked.now)
+        return NO_OPINION
+
+    def rules_for(self, user: User, namespace: str) -> AccessRules:
+        raise NotImplementedError
+
+
+def test_rights_that_a_grant_gives_for_a_while_are_rights_to_act_as_an_account() -> None:
+    noting = _Noting()
+    assert not may_act_as(noting, JANE, service_account_name("shop", "robot"), 1_800_000_000.0)
+    assert set(noting.asked_at) == {1_800_000_000.0}
