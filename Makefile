@@ -13,6 +13,8 @@ export PYTHONPYCACHEPREFIX := $(CURDIR)/.venv/bytecode
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
+# The pins name everything that is needed, so pip resolves nothing (--no-deps): where a pinned package asks for another
+# with extras, pip 23 looks beyond the pins, finds a newer release, and gives up.
 setup: .venv/run.stamp ## make .venv with everything `fairlead` needs to run
 
 dev: .venv/dev.stamp ## add what tests and checks need
@@ -22,13 +24,13 @@ dev: .venv/dev.stamp ## add what tests and checks need
 	$(PYTHON) -m venv .venv
 
 .venv/run.stamp: requirements/build.txt requirements/run.txt pyproject.toml | .venv/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/build.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/run.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements/build.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements/run.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .
 	@touch $@
 
 .venv/dev.stamp: requirements/dev.txt .venv/run.stamp
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements/dev.txt
 	@touch $@
 
 up: setup ## run a plane with three nodes in the foreground; ARGS="--data-dir D --port N" passes options on
