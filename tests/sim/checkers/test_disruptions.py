@@ -149,3 +149,17 @@ def test_an_eviction_may_have_been_judged_before_there_was_a_budget(ago: float, 
         assert found
     else:
         assert not found
+
+
+@pytest.mark.parametrize(("ago", "found"), [(0.4, False), (6.0, True)])
+def test_that_an_owner_wants_more_pods_is_not_known_at_once(ago: float, found: bool) -> None:
+    story = Story()
+    guarded(story, maxUnavailable="50%")
+    story.commit("replicasets.apps", replicaset(8, generation=2))
+    story.seconds += ago
+    try:
+        evicted(story, "a")
+    except Violation as told:
+        assert found and told.invariant == "fresh-allowance"
+    else:
+        assert not found

@@ -1,10 +1,10 @@
 """No eviction on an old allowance: when a healthy pod is evicted, the rest are as many as its budget wants.
 
-The budget counts as it is written at that commit, so an allowance for an earlier generation is no excuse. Changes of
-the pods' health that are younger than `_USABLE_SECONDS` need not be known: a pod that fell ill, or was deleted, a
-moment ago still counts. Evictions are known at once. Pods of a node that has missed a renewal of its lease are not
-healthy, whatever they last said: nodes renew every quarter of the time of their lease, and are waited for half as long
-again.
+The budget counts as it is written at that commit, so an allowance for an earlier generation is no excuse. What is
+younger than `_USABLE_SECONDS` need not be known: a pod that fell ill, or was deleted, a moment ago still counts, and
+an owner that wants more pods since a moment ago counts as before. Evictions are known at once. Pods of a node that has
+missed a renewal of its lease are not healthy, whatever they last said: nodes renew every quarter of the time of their
+lease, and are waited for half as long again.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class FreshAllowance:
                 lost >= since and any(each == at for each, _ in guarded.over(key, labels))
                 for key, (lost, labels) in self._lost.items()
             )
-            needed = guarded.needed(at)
+            needed = guarded.needed(at, since)
             if healthy + excused < needed:
                 raise Violation(
                     self.name,

@@ -7,6 +7,7 @@ nobody, have nothing that says how many there should be. Shared by `disruptions.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -27,6 +28,7 @@ class Guarded:
         self.pods: dict[Key, Any] = {}
         self._made: dict[Key, float] = {}  # budget -> when it came
         self._scales: dict[str, int] = {}  # uid of an owner -> replicas
+        self._former_scales: dict[str, list[tuple[float, int]]] = {}  # what it wanted before, and until when
         self._deployments: dict[str, str] = {}  # uid of a ReplicaSet -> that of its Deployment
 
     def saw(self, sight: SeenChange) -> bool:
@@ -40,7 +42,10 @@ class Guarded:
                 self._made[sight.key] = sight.seconds
         elif resource in _SCALED:
             meta = sight.last.metadata
-            self._scales[meta.uid] = sight.last.spec.replicas
+            replicas = sight.last.spec.replicas
+            if (before := self._scales.get(meta.uid, replicas)) != replicas:
+                self._former_scales.setdefault(meta.uid, []).append((sight.seconds, before))
+            self._scales[meta.uid] = replicas
             if resource == DEPLOYMENTS.name and sight.after is None:
                 del self._scales[meta.uid]
             elif resource == REPLICASETS.name:
@@ -66,9 +71,14 @@ class Guarded:
             if key.namespace == at.namespace and _covers(budget, pod.metadata.labels):
                 yield key, pod
 
-    def expected(self, at: Key) -> int:
+    def expected(self, at: Key, since: float = math.inf) -> int:
+        """How many pods the owners want; with `since`, the fewest that each wanted at any time from then on."""
         owners = {pod.metadata.controller.uid for _, pod in self.under(at) if pod.metadata.controller}
-        return sum(self._scales.get(uid, 0) for uid in {self._scaled(uid) for uid in owners})
+        return sum(self._least(uid, since) for uid in {self._scaled(uid) for uid in owners})
+
+    def _least(self, owner: str, since: float) -> int:
+        former = (replicas for until, replicas in self._former_scales.get(owner, ()) if until >= since)
+        return min((self._scales.get(owner, 0), *former))
 
     def _scaled(self, owner: str) -> str:
         """Whose number of replicas counts."""
@@ -80,15 +90,14 @@ class Guarded:
         owners = (pod.metadata.controller for _, pod in self.under(at))
         return all(owner is not None and owner.uid in self._scales for owner in owners)
 
-    def needed(self, at: Key) -> int:
+    def needed(self, at: Key, since: float = math.inf) -> int:
         """How many healthy pods the budget, as it is written now, wants kept. One that says nothing: all."""
-        spec = self.budgets[at].spec
+        spec, expected = self.budgets[at].spec, self.expected(at, since)
         if spec.min_available is not None:
-            return _amount(spec.min_available, self.expected(at))
+            return _amount(spec.min_available, expected)
         if spec.max_unavailable is not None:
-            expected = self.expected(at)
             return max(0, expected - _amount(spec.max_unavailable, expected))
-        return self.expected(at)
+        return expected
 
 
 def is_healthy(pod: Any) -> bool:
