@@ -26,7 +26,18 @@ from fairlead.sim.checkers.policies import SETS
 from fairlead.sim.time import EPOCH
 from fairlead.sim.violation import Violation
 from fairlead.store.contract import DELETED, Entry
-from tests.sim.checkers.story import GOING, SCHEDULER, Json, Story, leads, pod, replicaset, told_by
+from tests.sim.checkers.story import (
+    GOING,
+    OF_DEPLOYMENT,
+    SCHEDULER,
+    Json,
+    Story,
+    deployment,
+    leads,
+    pod,
+    replicaset,
+    told_by,
+)
 
 LEASES = "leases.coordination.k8s.io"
 
@@ -488,6 +499,38 @@ def test_only_where_nothing_judges_premises_a_count_that_sank_counts_for_a_while
     story.commit("pods", pod("a"))
     story.commit("replicasets.apps", replicaset(1, generation=2, observed=2))
     story.seconds = seconds
+    try:
+        story.commit("pods", pod("b"), origin="replicaset of plane-0-1")
+    except Violation:
+        assert found
+    else:
+        assert not found
+
+
+@pytest.mark.parametrize(
+    ("lag", "seconds", "found"), [(0.0, 1.0, True), (16.0, 12.0, False), (16.0, 17.0, True)]
+)
+def test_there_a_deployment_s_count_that_sank_counts_for_a_while_after_its_sets_were_told(
+    lag: float, seconds: float, found: bool
+) -> None:
+    story = Story()
+    story.observed._checkers = ()
+    story.observed.add(LiveChildren(lag))
+    body = deployment(1, 0, 1)
+    story.commit("deployments.apps", body)
+    story.commit("replicasets.apps", replicaset(1, ownerReferences=OF_DEPLOYMENT))
+    story.commit(
+        "deployments.apps", {**body, "metadata": {"name": "d", "generation": 2}, "spec": {"replicas": 0}}
+    )
+    story.seconds = 60.0  # nobody led meanwhile
+    story.commit("replicasets.apps", replicaset(0, generation=2, observed=2, ownerReferences=OF_DEPLOYMENT))
+    told = {
+        "metadata": {"name": "d", "generation": 2},
+        "spec": {"replicas": 0},
+        "status": {"observedGeneration": 2},
+    }
+    story.commit("deployments.apps", told)
+    story.seconds += seconds
     try:
         story.commit("pods", pod("b"), origin="replicaset of plane-0-1")
     except Violation:

@@ -3,9 +3,10 @@
 ReplicaSets, StatefulSets and Jobs are judged by their spec as it is at that very revision: whatever is created for one
 commits only while the owner is as it was when that was decided (its premise), so neither a count that sank unseen nor a
 request that comes late is an excuse. Where the API judges no premises, a create can come when the number has sunk; for
-as long as a request may be under way (`lag_seconds`) the higher number counts, and one whose sender gave up is not
-judged: its set may have moved on, and with it the names of its pods. Nor do the pods of a ReplicaSet that came so count
-for its Deployment, which may have moved on to another set.
+as long as a request may be under way (`lag_seconds`) the higher number counts, of a Deployment from when its status
+told that its sets know the lower one; and one whose sender gave up is not judged: its set may have moved on, and with
+it the names of its pods. Nor do the pods of a ReplicaSet that came so count for its Deployment, which may have moved on
+to another set.
 A StatefulSet is judged by the ordinal of the new pod: it fills the places that it wants before others are given up.
 Pods that an owner adopts are not judged, but count from then on: they ran before it, and it takes away what is its own.
 
@@ -18,6 +19,7 @@ count: Kubernetes replaces a pod when its deletion has begun.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -36,16 +38,20 @@ class _Owner:
     parent: str  # uid of the owner's own controller
     limits: list[tuple[int, float, int]] = field(default_factory=list)  # (generation, since, limit), rising
     observed: int = 0
+    observed_before: int = 0
+    observed_since: float = -math.inf
     is_going: bool = False
 
     def allowed(self, seconds: float, lag_seconds: float) -> int:
         """The highest limit that may still be acted on."""
         if self.key.resource != DEPLOYMENTS.name:
             return self._recent(seconds - lag_seconds) if lag_seconds else self.limits[-1][2]
+        is_settled = seconds - self.observed_since >= lag_seconds  # nothing is under way from before that
+        known = self.observed if is_settled else self.observed_before
         most = 0
         for position, (_, _, limit) in enumerate(self.limits):
             following = self.limits[position + 1] if position + 1 < len(self.limits) else None
-            if following is None or following[0] > self.observed or seconds - following[1] < GRACE_SECONDS:
+            if following is None or following[0] > known or seconds - following[1] < GRACE_SECONDS:
                 most = max(most, limit)
         return most
 
@@ -94,7 +100,9 @@ class LiveChildren:
         if not owner.limits or owner.limits[-1][0] != meta.generation:
             owner.limits.append((meta.generation, sight.seconds, _LIMITS[sight.key.resource](view)))
         owner.is_going = bool(meta.deletion_timestamp) and sight.key.resource == DEPLOYMENTS.name
-        owner.observed = getattr(view.status, "observed_generation", meta.generation)
+        observed = getattr(view.status, "observed_generation", meta.generation)
+        if observed != owner.observed:
+            owner.observed_before, owner.observed, owner.observed_since = owner.observed, observed, sight.seconds
 
     def _pod(self, sight: SeenChange) -> None:
         pod, live = sight.after, self._live
