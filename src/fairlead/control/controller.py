@@ -36,7 +36,7 @@ from fairlead.control.turn import Next, Turn, Write
 from fairlead.control.underway import Underway
 from fairlead.control.unread import wait_until_readable
 from fairlead.control.urgency import urgency
-from fairlead.control.writes import describe_loop
+from fairlead.control.write_loops import describe_loop
 from fairlead.decision.contract import Decision, EventNote, Stuck, Waiting
 from fairlead.decision.decider import Decider, Wake, WatchEvent
 from fairlead.decision.effects import Change

@@ -33,11 +33,11 @@ from fairlead.control.instructions import (
     Report,
 )
 from fairlead.control.leadership import NAMESPACE, Leadership
+from fairlead.control.object_tallies import WorldTally
 from fairlead.control.outgoing import Outgoing, Worker, WorkerOutbox
 from fairlead.control.placing import Placer
 from fairlead.control.settings import settings_of
 from fairlead.control.sources import MirrorSources
-from fairlead.control.tallies import WorldTally
 from fairlead.control.term import flags_of
 from fairlead.control.turn import Turn, Write
 from fairlead.decision.contract import EventNote, Regarding

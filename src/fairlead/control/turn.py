@@ -14,7 +14,7 @@ what comes next:
                a name that exists already: look whose it is
     Refused    the turn ends; later: the key is retried by       the turn ends, retried
                the effect's policy; where another object may
-               lift it: the key waits for that (`waits.py`);
+               lift it: the key waits for that (`refusal_waits.py`);
                else it is stuck until it changes itself
     Unknown    look: read the object before anything else        look again after a while
                happens to this key
@@ -32,8 +32,8 @@ from enum import Enum
 import msgspec
 from msgspec import structs
 
+from fairlead.control.refusal_waits import guess_lifters, policy_lifters
 from fairlead.control.requests import look_at, request_of
-from fairlead.control.waits import guess_lifters, policy_lifters
 from fairlead.core import codec
 from fairlead.decision.contract import Decision
 from fairlead.decision.effects import Change, ChangeStatus, Create, Delete, Effect
@@ -76,7 +76,7 @@ class Turn:
     writes: list[Write] = field(default_factory=list)
     trouble: str = ""  # why it did not finish, for the record
     is_held: bool = False  # what would be refused again is left out: it reports, and does what comes before
-    changes: int = 0  # how often something had eased when it began (`waits.py`)
+    changes: int = 0  # how often something had eased when it began (`refusal_waits.py`)
     lifted_by: tuple[str, ...] = ()  # by whom its refusal may be
     is_open: bool = False  # somebody changed the object, perhaps not we: only a new decision can tell
     cause: Key | None = None  # the one object whose change led to it; None: no change did

@@ -6,7 +6,8 @@
     park -> unpark       whoever may not go on before all of its writes are shown; and whoever made something that came
                          and went between two lists, of which no change tells
 
-`controller.py` keeps its turns here, `flights.py` its bindings. Both ask here whether anything more may begin. Pure.
+`controller.py` keeps its turns here, `binding_flights.py` its bindings. Both ask here whether anything more may begin.
+Pure.
 """
 
 from __future__ import annotations

@@ -27,9 +27,9 @@ from fairlead.cache.mirror import Mirror
 from fairlead.control.attempts import Reads, mark_retrying, outcome_record
 from fairlead.control.health import Health
 from fairlead.control.instructions import Call, Outbox, Record
+from fairlead.control.placement_tally import ERROR, SCHEDULED, UNSCHEDULABLE, PlacementTally
 from fairlead.control.record import CONFLICT, LOOKED_UP, REFUSED, UNKNOWN
 from fairlead.control.requests import bindings_of, request_of
-from fairlead.control.tally import ERROR, SCHEDULED, UNSCHEDULABLE, PlacementTally
 from fairlead.control.turn import Next, Turn, Write
 from fairlead.control.underway import Underway, is_shown
 from fairlead.core import codec
