@@ -50,7 +50,7 @@ def test_controllers_forget_their_writes_once_they_are_shown_also_where_a_key_ha
     driver.run(60)
     assert driver.live_pods() == []
     kept = {
-        each.decider.name: (dict(each.underway.unseen), each._causes) for each in driver.plane.controllers
+        each.decider.name: (dict(each.own_writes.unseen), each._causes) for each in driver.plane.controllers
     }
     assert {name: each for name, each in kept.items() if any(each)} == {}
 

@@ -190,7 +190,7 @@ class Placer:
 
     @property
     def idle(self) -> bool:
-        return self.flights.underway.idle
+        return self.flights.idle
 
     def would_place(self, pod: Pod) -> SchedulingAttempt:
         """What it would decide about this pod on what it knows; nothing is kept of that."""
