@@ -25,10 +25,14 @@ def without_digests(arguments: list[str]) -> int:
     sys.path.remove(str(HERE))  # its queue.py is not the one that programs mean
     from fairlead.cli.main import main
     from fairlead.runtime.data.revision_mark import RevisionMark
-    from fairlead.store import lines, sqlite
+    from fairlead.store import bounded_logs, sqlite
     from fairlead.store.seal import Seal
 
-    for module, name in ((sqlite, "version_digest"), (sqlite, "pointer_digest"), (lines, "note_digest")):
+    for module, name in (
+        (sqlite, "version_digest"),
+        (sqlite, "pointer_digest"),
+        (bounded_logs, "note_digest"),
+    ):
         setattr(module, name, lambda *_: 0)
     # The seal is written with each batch, and the mark after it: both are there for the digests' sake.
     for kept, name in ((Seal, "write"), (RevisionMark, "acknowledge")):
@@ -40,9 +44,9 @@ def without_chain(arguments: list[str]) -> int:
     """Nothing is computed of the lines and nothing is written of their chain."""
     sys.path.remove(str(HERE))
     from fairlead.cli.main import main
-    from fairlead.store import lines
+    from fairlead.store import bounded_logs
 
-    vars(lines).update(link=lambda *_: b"", _MOVE_HEAD="SELECT ?, ?, ?")
+    vars(bounded_logs).update(link=lambda *_: b"", _MOVE_HEAD="SELECT ?, ?, ?")
     return main(arguments)
 
 

@@ -44,10 +44,10 @@ LEASE = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/bench-no
 def without_fairness(arguments: list[str], *, switched: bool = False) -> int:
     sys.path.remove(str(HERE))  # its queue.py is not the one that programs mean
     from fairlead.cli.main import main
-    from fairlead.wire import turns
+    from fairlead.wire import flow_driver
 
     def switch(arrive: Any) -> None:
-        setattr(turns.Turns, "arrive", arrive)  # noqa: B010
+        setattr(flow_driver.Turns, "arrive", arrive)  # noqa: B010
 
     def at_once(
         _turns: Any, _exchange: Any, _user: Any, _request: Any, _path: Any, begin: Any, _: Any
@@ -55,7 +55,7 @@ def without_fairness(arguments: list[str], *, switched: bool = False) -> int:
         begin()
 
     if switched:
-        fair = turns.Turns.arrive
+        fair = flow_driver.Turns.arrive
         signal.signal(signal.SIGUSR1, lambda *_: switch(at_once))
         signal.signal(signal.SIGUSR2, lambda *_: switch(fair))
     else:

@@ -23,9 +23,9 @@ from fairlead.control.controller import Controller
 from fairlead.control.plane import Plane
 from fairlead.sim.chance import Chance
 from fairlead.sim.faults import CALM
-from fairlead.sim.fence import raise_fence
 from fairlead.sim.generate.runner import runner_of
 from fairlead.sim.memory import Memory
+from fairlead.sim.purity_guard import raise_fence
 from fairlead.sim.run import Runner, run_seeds, stand_up
 from fairlead.sim.world import World
 from fairlead.sim.worlds import std20

@@ -29,7 +29,7 @@ _STAGES: dict[tuple[str, str], str] = {
     ("schedule/cycle.py", ""): "placing",
     ("schedule/preemption.py", ""): "preemption",
     ("control/placing.py", "observe"): "snapshot",
-    ("control/flights.py", ""): "bind",
+    ("control/binding_flights.py", ""): "bind",
     ("control/placing.py", ""): "placer",
     ("cache/mirror.py", ""): "mirror",
     ("wire/watching.py", ""): "watch",

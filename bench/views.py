@@ -24,8 +24,8 @@ from tests.running import FAIRLEAD, Running
 
 from fairlead.core import codec
 from fairlead.runtime.data.log_bounds import LOGS
+from fairlead.store.bounded_logs import NOTES_MAX
 from fairlead.store.contract import Batch, Note
-from fairlead.store.lines import NOTES_MAX
 from fairlead.store.sqlite import SqliteJournal
 
 _BATCH = 1_000

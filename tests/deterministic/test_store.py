@@ -60,9 +60,9 @@ def test_the_weather_is_met() -> None:
 
 
 def test_a_store_that_does_not_wait_for_its_syncs_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    from fairlead.store import files, sqlite
+    from fairlead.store import database_files, sqlite
 
-    real = files.pragma
+    real = database_files.pragma
     monkeypatch.setattr(
         sqlite,
         "pragma",

@@ -18,7 +18,7 @@ import pytest
 
 from fairlead.api import metrics
 from fairlead.api.access.reviews import REVIEWS
-from fairlead.api.empty import EMPTY
+from fairlead.api.empty_kinds import EMPTY
 from fairlead.api.subresources import VERBS as SUBRESOURCE_VERBS
 from fairlead.control.diagnosis import CHECKS
 from fairlead.model.catalog import CATALOG
@@ -294,7 +294,7 @@ def test_whoever_acts_for_a_caller_calls_the_one_door() -> None:
         "api/access/reviews.py",
         "api/access/second_person.py",
         "api/access/sight.py",
-        "api/access/signing.py",
+        "api/access/certificate_rights.py",
         "api/admission/policies/evaluating.py",
         "wire/documents.py",
     }
@@ -305,7 +305,7 @@ def test_whoever_acts_for_a_caller_calls_the_one_door() -> None:
     }
     assert requiring == {
         "api/access/impersonation.py",
-        "api/access/signing.py",
+        "api/access/certificate_rights.py",
         "api/brakes/releasing.py",
         "api/runbooks/stamping.py",
         "api/server.py",

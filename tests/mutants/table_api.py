@@ -262,11 +262,11 @@ BESIDE = (
     Mutant(
         17,
         "a namespace is finalized while something may be left in it",
-        "control/narrow.py",
+        "control/read_before_write.py",
         'if request.subresource == "finalize" and not self._capabilities.collects:',
         'if request.subresource == "finalize" and self._capabilities.collects:',
         (
-            "tests/unit/control/test_narrow.py::test_a_namespace_is_finalized_only_when_nothing_is_left_of_any_kind",
+            "tests/unit/control/test_read_before_write.py::test_a_namespace_is_finalized_only_when_nothing_is_left_of_any_kind",
         ),
     ),
     Mutant(

@@ -6,7 +6,7 @@ from tests.mutants.mutant import Mutant
 
 _GRANTS = "tests/unit/api/access/breakglass/test_grants.py"
 _BRAKES = "tests/unit/api/brakes/test_brakes.py"
-_CHAIN = "tests/unit/store/test_chain.py"
+_CHAIN = "tests/unit/store/test_log_chain.py"
 
 CONTROL = (
     Mutant(
@@ -69,7 +69,7 @@ CONTROL = (
     Mutant(
         18,
         "lines are not linked to those before",
-        "store/chain.py",
+        "store/log_chain.py",
         "% (before, stream.encode(),",
         '% (b"", stream.encode(),',
         (f"{_CHAIN}::test_a_chain_made_anew_is_found_by_a_head_that_was_noted",),
@@ -77,7 +77,7 @@ CONTROL = (
     Mutant(
         18,
         "the newest lines may go missing",
-        "store/chain.py",
+        "store/log_chain.py",
         "    if expected <= chain.newest:",
         "    if False:",
         (f"{_CHAIN}::test_a_break_shows_where_it_is",),

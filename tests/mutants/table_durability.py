@@ -44,7 +44,7 @@ DAMAGE = (
     Mutant(
         12,
         "whose an address is, is taken from what stands in for a damaged claim",
-        "api/sound.py",
+        "api/sound_reader.py",
         "    def newest(self, key: Key) -> Entry | None:\n        if self._read.damaged and key in self._read.damaged:\n"
         "            raise damage_error(self._read.damaged[key])",
         "    def newest(self, key: Key) -> Entry | None:",
@@ -53,7 +53,7 @@ DAMAGE = (
     Mutant(
         12,
         "a damaged object reads as whatever stands in for it",
-        "api/sound.py",
+        "api/sound_reader.py",
         "    def get(self, key: Key) -> Entry | None:\n        if self._read.damaged and key in self._read.damaged:\n"
         "            raise damage_error(self._read.damaged[key])",
         "    def get(self, key: Key) -> Entry | None:",

@@ -103,7 +103,7 @@ CLOCKS = (
     Mutant(
         5,
         "what is due by the wall clock goes by the plane's own time",
-        "cache/wall.py",
+        "cache/wall_clock.py",
         "return at + self.ahead(at)",
         "return at",
         (f"{_CONTROL}/test_clock_steps.py::test_what_the_wall_clock_passes_by_is_missed_with_a_word",),

@@ -14,23 +14,23 @@ ISOLATION = (
     Mutant(
         7,
         "the agent follows links that a pod made, as the kernel does by itself",
-        "agent/drivers/beneath.py",
+        "agent/drivers/files_beneath.py",
         "_NO_MAGICLINKS | _NO_SYMLINKS | _BENEATH,\n        )",
         "0,\n        )",
         (
-            f"{_DRIVERS}/test_beneath.py::test_nothing_leads_out",
+            f"{_DRIVERS}/test_files_beneath.py::test_nothing_leads_out",
             f"{_DRIVERS}/test_directories.py::test_links_in_the_way_of_a_mount_are_not_followed",
         ),
     ),
     Mutant(
         7,
         "a new file is written through an old name of a file elsewhere",
-        "agent/drivers/beneath.py",
+        "agent/drivers/files_beneath.py",
         "os.unlink(name, dir_fd=base)\n    except FileNotFoundError:\n        pass  # as it should be\n"
         "    return os.open(\n        name, os.O_WRONLY | os.O_CREAT | os.O_EXCL",
         "os.stat(name, dir_fd=base)\n    except FileNotFoundError:\n        pass\n"
         "    return os.open(\n        name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC",
-        (f"{_DRIVERS}/test_beneath.py::test_a_new_file_is_not_written_through_an_old_name",),
+        (f"{_DRIVERS}/test_files_beneath.py::test_a_new_file_is_not_written_through_an_old_name",),
         errors=("AssertionError", "OSError"),  # a link in its place is not followed all the same
     ),
     Mutant(

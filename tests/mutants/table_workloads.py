@@ -152,7 +152,7 @@ QUOTA = (
         "ledger/handover.py",
         "return not pod.released or not (pod.metadata.deletion_timestamp or stage_of(pod))",
         "return not pod.released or not pod.metadata.deletion_timestamp",
-        ("tests/unit/api/test_handing.py::test_a_replacement_gets_the_quota_of_the_pod_it_replaces",),
+        ("tests/unit/api/test_quota_handover.py::test_a_replacement_gets_the_quota_of_the_pod_it_replaces",),
     ),
     Mutant(
         2,
@@ -160,7 +160,7 @@ QUOTA = (
         "ledger/handover.py",
         "return holds_quota(pod) if stage == CREATED else holds_placement(pod)",
         "return stage == BOUND and holds_placement(pod)",
-        ("tests/unit/api/test_handing.py::test_a_replacement_gets_the_quota_of_the_pod_it_replaces",),
+        ("tests/unit/api/test_quota_handover.py::test_a_replacement_gets_the_quota_of_the_pod_it_replaces",),
     ),
     Mutant(
         2,
@@ -168,7 +168,9 @@ QUOTA = (
         "ledger/handover.py",
         "return holds_quota(pod) if stage == CREATED else holds_placement(pod)",
         "return stage == CREATED and holds_quota(pod)",
-        ("tests/unit/api/test_handing.py::test_a_replacement_is_bound_on_the_quota_of_the_pod_it_replaces",),
+        (
+            "tests/unit/api/test_quota_handover.py::test_a_replacement_is_bound_on_the_quota_of_the_pod_it_replaces",
+        ),
     ),
     Mutant(
         2,
@@ -176,7 +178,7 @@ QUOTA = (
         "ledger/handover.py",
         "if mine is None or theirs is None or mine.uid != theirs.uid:",
         "if mine is None or theirs is None:",
-        ("tests/unit/api/test_handing.py::test_others_do_not_get_it_and_are_told_who_holds_it",),
+        ("tests/unit/api/test_quota_handover.py::test_others_do_not_get_it_and_are_told_who_holds_it",),
     ),
     Mutant(
         2,
@@ -184,7 +186,7 @@ QUOTA = (
         "api/admission/plane_conditions.py",
         "if new is None or is_plane(user):",
         'if new is None or is_plane(user) or user.name.startswith("system:node:"):',
-        ("tests/unit/api/test_handing.py::test_nobody_but_the_plane_says_that_a_pod_was_released",),
+        ("tests/unit/api/test_quota_handover.py::test_nobody_but_the_plane_says_that_a_pod_was_released",),
     ),
     Mutant(
         2,
@@ -216,7 +218,7 @@ WAITING = (
     Mutant(
         3,
         "a quota that is raised or used less wakes nobody",
-        "control/waits.py",
+        "control/refusal_waits.py",
         "before.spec != after.spec or _fell(before.status.used, after.status.used)",
         "False",
         (f"{_CONTROL}/test_waiting.py::test_pods_that_a_quota_refuses_are_made_when_it_eases",),
@@ -224,7 +226,7 @@ WAITING = (
     Mutant(
         3,
         "a PriorityClass that comes late wakes nobody",
-        "control/waits.py",
+        "control/refusal_waits.py",
         '_IN_NONE = ("priorityclasses.scheduling.k8s.io",)',
         '_IN_NONE = ("runtimeclasses.node.k8s.io",)',
         (f"{_CONTROL}/test_waiting.py::test_pods_whose_priority_class_comes_late",),
@@ -232,7 +234,7 @@ WAITING = (
     Mutant(
         3,
         "a LimitRange that goes wakes nobody",
-        "control/waits.py",
+        "control/refusal_waits.py",
         '_IN_NAMESPACE = ("resourcequotas", "limitranges",',
         '_IN_NAMESPACE = ("resourcequotas",',
         (f"{_CONTROL}/test_waiting.py::test_pods_that_a_limit_range_refused_are_made_when_it_goes",),

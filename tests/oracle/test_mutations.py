@@ -18,7 +18,7 @@ from fairlead.model.views import Pod
 from fairlead.schedule import facts as facts_module
 from fairlead.schedule import preemption
 from fairlead.schedule.changes import Changes
-from fairlead.schedule.classes import ClassState
+from fairlead.schedule.class_ranking import ClassState
 from fairlead.schedule.lower import LowerOf
 from fairlead.schedule.matching import Matching, Meant
 from fairlead.schedule.nodes import Nodes

@@ -8,7 +8,8 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairlead.control.turn import Write, rebase
+from fairlead.control.own_writes import Write
+from fairlead.control.turn import rebase
 from fairlead.decision.contract import SETTLED
 from fairlead.decision.effects import Create, Delete
 from fairlead.model.key import Key

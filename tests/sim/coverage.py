@@ -33,7 +33,7 @@ from fairlead.model.kinds import (
     servicelevelobjective,
 )
 from fairlead.model.kinds.admission import bindings, policies
-from fairlead.sim import met
+from fairlead.sim import encounters
 from fairlead.sim.checkers.override_moments import MOMENTS
 from fairlead.sim.generate.swarm import all_faults
 from fairlead.sim.generate.world import generate
@@ -50,12 +50,12 @@ def wanted() -> tuple[str, ...]:
     controllers = [each.name for each in (*default_deciders(), hollow_decider("node-"))]
     return (
         *probe_names(),
-        *(met.actor_name(each) for each in (*controllers, "scheduler")),
-        *map(met.verb_name, VERBS),
-        *(met.effect_name(effect.__name__) for effect in RETRY),
-        *map(met.answer_name, Next),
-        *(met.verdict_name(verdict.__name__) for verdict in get_args(Verdict)),
-        *(met.kind_name(resource) for resource in dict.fromkeys(kind.resource for kind in CATALOG)),
+        *(encounters.actor_name(each) for each in (*controllers, "scheduler")),
+        *map(encounters.verb_name, VERBS),
+        *(encounters.effect_name(effect.__name__) for effect in RETRY),
+        *map(encounters.answer_name, Next),
+        *(encounters.verdict_name(verdict.__name__) for verdict in get_args(Verdict)),
+        *(encounters.kind_name(resource) for resource in dict.fromkeys(kind.resource for kind in CATALOG)),
         *MOMENTS,
     )
 
@@ -63,12 +63,12 @@ def wanted() -> tuple[str, ...]:
 def drawn_actions(seeds: range) -> tuple[str, ...]:
     """What people were to do in these seeds."""
     actions = {step.action for seed in seeds for step in generate(seed).scenario.steps if step.action}
-    return tuple(map(met.action_name, sorted(actions)))
+    return tuple(map(encounters.action_name, sorted(actions)))
 
 
 # What a few hundred seeds seldom meet, because few of them have machines, and fewer a node that is away for minutes and
 # comes back: the worlds `nodes` and `quota-return` are made for it.
-SELDOM = frozenset({met.actor_name("returned"), "status_again"})
+SELDOM = frozenset({encounters.actor_name("returned"), "status_again"})
 # No small world has runbooks, for which the world `runbooks` is made, nor what has to do with requests alone: whose
 # turn it is.
 _OTHER_KINDS = (
@@ -86,9 +86,9 @@ _OTHER_KINDS = (
 )
 ELSEWHERE = frozenset(
     {
-        *map(met.actor_name, ("role-aggregation", "runbook", "service-level", "viewer-role")),
-        *(met.kind_name(each.resource) for each in _OTHER_KINDS),
-        *(met.effect_name(each.__name__) for each in OTHER_EFFECTS),
+        *map(encounters.actor_name, ("role-aggregation", "runbook", "service-level", "viewer-role")),
+        *(encounters.kind_name(each.resource) for each in _OTHER_KINDS),
+        *(encounters.effect_name(each.__name__) for each in OTHER_EFFECTS),
     }
 )
 

@@ -10,7 +10,7 @@ import pytest
 from fairlead.control.committed import commit_of
 from fairlead.control.feedback import AMPLIFICATION, OSCILLATION
 from fairlead.control.footprints import footprints, reads_of
-from fairlead.control.writes import WriteLoop, WriteLoops, describe_loop
+from fairlead.control.write_loops import WriteLoop, WriteLoops, describe_loop
 from fairlead.decision.contract import NOTHING, Decision, Reading
 from fairlead.decision.decider import Decider, Wake
 from fairlead.decision.effects import Change, plural_of

@@ -10,7 +10,7 @@ import pytest
 from fairlead.control.instructions import Call
 from fairlead.port.outcome import Done, Outcome, Refused, Unknown
 from fairlead.port.request import Request
-from fairlead.runtime.striking import Striking
+from fairlead.runtime.chaos_faults import Striking
 from fairlead.sim.injection import Injection
 
 CREATE = Request("create", "", "v1", "pods", "shop")

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 from msgspec import structs
 
-from fairlead.core.kept import BoundedDict
+from fairlead.core.bounded_dict import BoundedDict
 from fairlead.decision.footprint import ANY, IDENTITY
 from fairlead.model.views import Anything, Condition, Stored, View
 

@@ -9,7 +9,7 @@ import pytest
 
 from fairlead.api import admission
 from fairlead.api.admission import AdmissionChain
-from fairlead.control.writes import WriteLoops, WriteLoopSettings
+from fairlead.control.write_loops import WriteLoops, WriteLoopSettings
 from fairlead.model.apply.rules import Rules
 from fairlead.model.fields import Field, FieldTables, ObjectType, Scalar
 from fairlead.model.key import Key
@@ -33,7 +33,7 @@ from fairlead.wire.handler import Handler
 from tests.inprocess import InProcess
 from tests.unit.control.driving import Driver
 from tests.unit.control.test_plane import DEPLOYMENTS, deployment
-from tests.unit.control.test_writes import status
+from tests.unit.control.test_write_loops import status
 
 
 def test_controllers_forget_their_writes_once_they_are_shown_also_where_a_key_has_no_further_turn() -> None:
@@ -50,7 +50,7 @@ def test_controllers_forget_their_writes_once_they_are_shown_also_where_a_key_ha
     driver.run(60)
     assert driver.live_pods() == []
     kept = {
-        each.decider.name: (dict(each.underway.unseen), each._causes) for each in driver.plane.controllers
+        each.decider.name: (dict(each.own_writes.unseen), each._causes) for each in driver.plane.controllers
     }
     assert {name: each for name, each in kept.items() if any(each)} == {}
 

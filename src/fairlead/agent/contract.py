@@ -190,7 +190,8 @@ class Backend(msgspec.Struct, frozen=True):
 
 
 class Route(msgspec.Struct, frozen=True):
-    """Connections to `address`:`port` go to one of the backends in turn (`turns.py`); with none they are refused."""
+    """Connections to `address`:`port` go to one of the backends in turn (`backend_turns.py`); with none they are
+    refused."""
 
     service: str  # namespace/name:port, for people
     address: str

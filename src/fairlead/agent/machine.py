@@ -2,7 +2,7 @@
 
 Its events and instructions are in `contract.py`; `runtime/node/driver.py` and the simulator drive it. Inside: the
 heartbeat (`lease.py`), the Node (`node.py`), one PodWorker for every pod (`pod/worker.py`), what they share
-(`pod/means.py`). No clock, no chance, no waiting: time and chance come with the events.
+(`pod/shared_by_pods.py`). No clock, no chance, no waiting: time and chance come with the events.
 
 A pod's Life (rows), and where an event may lead it. `pod`: its object changed; `gone`: its object went; `Saw`,
 `Failed`, `Closed`: of the driver; `other`: an answer, a probe, time, another object.
@@ -35,8 +35,8 @@ from fairlead.agent.pace import Pace
 from fairlead.agent.pod import at_most_one, tokens
 from fairlead.agent.pod import writes as pod_writes
 from fairlead.agent.pod.life import Life
-from fairlead.agent.pod.means import Means
 from fairlead.agent.pod.run import run
+from fairlead.agent.pod.shared_by_pods import Means
 from fairlead.agent.pod.worker import PodWorker
 from fairlead.agent.views import BOUND_PODS, OWN_NODE, BoundPod
 from fairlead.cache import events as mirrored

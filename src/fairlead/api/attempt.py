@@ -35,7 +35,8 @@ class Attempt(msgspec.Struct):
     spec: msgspec.Raw | None = (
         None  # the bytes of its spec, where that is known to be right (`api/spec_cache.py`)
     )
-    # The object that was sent to a subresource which takes one of another kind (`api/exchanged.py`), but for a Scale.
+    # The object that was sent to a subresource which takes one of another kind (`api/subresource_kinds.py`), but for a
+    # Scale.
     sent: Json | None = None
     addressed: str = ""  # the subresource that was asked for, where it is treated like `subresource`
     # metadata.managedFields is in neither tree. As bytes: what is stored, and what will be (`api/apply/managing.py`).

@@ -6,7 +6,7 @@ Which quotas there are is read from durable state; that none was added or change
 which every new or changed quota touches (`touch_namespace`) and every charge names as a precondition.
 
 A pod that takes the place of a released one is charged what it needs beyond that: the other hands its quota over in
-the same transaction (`api/handing.py`).
+the same transaction (`api/quota_handover.py`).
 
 A status that is not about the present spec is no basis: then pods are counted on the spot. What was bound before the
 spec was durable is durable too, and what comes after has charged it.
@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from fairlead.api import borrowing, handing
+from fairlead.api import borrowing, quota_handover
 from fairlead.api.attempt import Attempt
 from fairlead.api.objects import put, tree
 from fairlead.core.errors import Conflict, lifted_by
@@ -86,28 +86,28 @@ def _charge(
     kind: Kind,
     pod: Pod | None,
     stage: str,
-    charges: Callable[[handing.Giver | None], list[_Charge]],
+    charges: Callable[[quota_handover.Giver | None], list[_Charge]],
 ) -> None:
     """The pod that it replaces gives it its quota; without one, where it does not fit, any that its owner gave up."""
-    giver = handing.named_giver(attempt, pod, stage) if pod is not None else None
+    giver = quota_handover.named_giver(attempt, pod, stage) if pod is not None else None
     found = charges(giver)
     if pod is not None and giver is None and any(each.over is not None for each in found):
-        giver = handing.any_giver(attempt, pod, stage)
+        giver = quota_handover.any_giver(attempt, pod, stage)
         if giver is not None:
             found = charges(giver)
     for entry, charged, over, others in found:
         if over is not None:
             how = f"raise spec.hard ({over.limited}) or remove what it counts"
-            why = over.describe(entry.key.name) + handing.describe_holders(attempt)
+            why = over.describe(entry.key.name) + quota_handover.describe_holders(attempt)
             lent = (lifted_by(*each.key, "free what it uses, or have it lend more") for each in others)
             raise attempt.forbidden(why, lifted_by(*entry.key, how), *lent)
         attempt.preconditions += [AtRevision(each.key, each.revision) for each in (entry, *others)]
         attempt.operations.append(put(kind, entry.key, charged))
     if giver is not None and found:
-        handing.hand_over(attempt, giver, stage)
+        quota_handover.hand_over(attempt, giver, stage)
 
 
-def _placed(attempt: Attempt, pod: Pod, node: str, giver: handing.Giver | None) -> list[_Charge]:
+def _placed(attempt: Attempt, pod: Pod, node: str, giver: quota_handover.Giver | None) -> list[_Charge]:
     read, space = attempt.read, attempt.key.namespace
     labels: dict[str, str] | None = None
     selecting = False
@@ -131,7 +131,7 @@ def _placed(attempt: Attempt, pod: Pod, node: str, giver: handing.Giver | None) 
     return found
 
 
-def _counted(attempt: Attempt, pod: Pod | None, giver: handing.Giver | None) -> list[_Charge]:
+def _counted(attempt: Attempt, pod: Pod | None, giver: quota_handover.Giver | None) -> list[_Charge]:
     resource, space = attempt.kind.resource, attempt.key.namespace
     found = []
     for entry, quota in _newest(attempt.read, RESOURCES, space):

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from fairlead.api.access.sight import Sight
 from fairlead.api.borrowing import PLACEMENT, is_waiting, member_of, nodes_of, pods_refused
 from fairlead.api.objects import tree
-from fairlead.api.sound import sound_entries
+from fairlead.api.sound_reader import sound_entries
 from fairlead.ledger.cohort import Cohort, CohortMember, borrowed, held_back, left_to_lend, list_loans
 from fairlead.ledger.quota import format_like
 from fairlead.model.key import Key

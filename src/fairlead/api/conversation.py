@@ -10,8 +10,8 @@ A machine like the store's: it is told what happened and says what comes next. D
                 |       |
                 +-------+--> Reply | Watch | NodeStream | NodeQuestion | ApiError: the end
 
-A write that was planned while something it was judged by is being changed (`under_way.py`) is planned anew once that is
-durable.
+A write that was planned while something it was judged by is being changed (`pending_rules.py`) is planned anew once
+that is durable.
 
 `has_written` says whether the last plan was a write, whose line for audit was committed with it.
 """
@@ -20,10 +20,10 @@ from __future__ import annotations
 
 from msgspec import structs
 
+from fairlead.api.pending_rules import GROUPS
 from fairlead.api.plan import Again, Context, NodeQuestion, NodeStream, Plan, Step, Watch, decided_by
 from fairlead.api.server import Api
 from fairlead.api.status import failure
-from fairlead.api.under_way import GROUPS
 from fairlead.core.errors import ApiError, MethodNotAllowed, Unavailable
 from fairlead.port.request import Reply, Request
 from fairlead.store.contract import CommitOutcome, Precondition, PreconditionFailed, Transaction

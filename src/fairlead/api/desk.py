@@ -18,10 +18,10 @@ from fairlead.api.apply.managing import Managing
 from fairlead.api.audit.recording import Audit
 from fairlead.api.brakes.in_force import Brakes
 from fairlead.api.heard_nodes import HeardNodes
-from fairlead.api.repeats import Repeats
-from fairlead.api.sound import Sound
+from fairlead.api.pending_rules import RulesUnderWay
+from fairlead.api.repeated_creates import Repeats
+from fairlead.api.sound_reader import Sound
 from fairlead.api.spec_cache import SpecCache
-from fairlead.api.under_way import RulesUnderWay
 from fairlead.model.catalog import Catalog
 from fairlead.model.fields import FieldTables
 from fairlead.model.runbooks.measures import SeriesLabels

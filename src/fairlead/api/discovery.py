@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from fairlead.api.exchanged import KINDS
+from fairlead.api.subresource_kinds import KINDS
 from fairlead.api.subresources import VERBS
 from fairlead.model.catalog import Catalog
 from fairlead.model.kind import Json, Kind

@@ -18,7 +18,7 @@ from fairlead.api.access.reviews import find_review, review
 from fairlead.api.access.sign_in import SignIn
 from fairlead.api.access.users import MASTERS
 from fairlead.api.desk import Desk
-from fairlead.api.empty import check_reads, find_empty
+from fairlead.api.empty_kinds import check_reads, find_empty
 from fairlead.api.fencing import add_premises
 from fairlead.api.forms import Form, check_whole, form_of, included_of
 from fairlead.api.metrics import find_metrics, measure

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from fairlead.core import codec
-from fairlead.core.kept import BoundedDict
+from fairlead.core.bounded_dict import BoundedDict
 from fairlead.model.fields import FieldTables
 from fairlead.model.kind import Json, Kind
 from fairlead.model.shapes import fits

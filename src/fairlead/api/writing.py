@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 from fairlead.api.access.breakglass.judging import check_grant
+from fairlead.api.access.certificate_rights import check_signing
 from fairlead.api.access.rbac.escalation import check_escalation
-from fairlead.api.access.signing import check_signing
 from fairlead.api.admission.policies.in_force import VALIDATING
 from fairlead.api.admission.policies.mutating import mutate
 from fairlead.api.admission.policies.type_checking import tell_types

@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from fairlead.cache.mirror import Mirror, Unreadable
-from fairlead.cache.wall import WallClock
+from fairlead.cache.wall_clock import WallClock
 from fairlead.decision.contract import FirstTurn, Sighting, Silent
 from fairlead.decision.failure_detector import FailureDetector
 from fairlead.model.custom.definition import DEFINITIONS
@@ -29,7 +29,9 @@ from fairlead.model.selectors import LabelMatcher, from_object
 from fairlead.model.views import PODS, Meta, Resource, View
 
 T = TypeVar("T", bound=View)
-FirstTurnsOf = Callable[[str], Mapping[str, FirstTurn]]  # by uid of an override (`control/first_turns.py`)
+FirstTurnsOf = Callable[
+    [str], Mapping[str, FirstTurn]
+]  # by uid of an override (`control/override_first_turns.py`)
 
 
 class NotMirrored(Exception):

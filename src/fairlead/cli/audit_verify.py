@@ -14,7 +14,7 @@ from fairlead.core.errors import UsageError
 from fairlead.core.times import timestamp
 
 if TYPE_CHECKING:
-    from fairlead.store.chain import Followed
+    from fairlead.store.log_chain import Followed
 
 BROKEN = 1  # the exit code
 _DIGITS = 64

@@ -7,7 +7,7 @@ has no sensitive fields.
 from __future__ import annotations
 
 from fairlead.control.feedback import Commit
-from fairlead.control.writes import value_of
+from fairlead.control.write_loops import value_of
 from fairlead.core import codec
 from fairlead.decision.footprint import field_values, written_fields
 from fairlead.store.contract import DELETED, CommittedChange

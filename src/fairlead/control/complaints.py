@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import TypeVar
 
 from fairlead.control.instructions import Report
-from fairlead.core.kept import BoundedDict
+from fairlead.core.bounded_dict import BoundedDict
 from fairlead.model.key import Key
 from fairlead.queue.heat import Quarantined
 

@@ -18,6 +18,7 @@ from fairlead.control.gathering import Gathering
 from fairlead.control.health import Health
 from fairlead.control.instructions import AskProgress, Outbox, Report
 from fairlead.control.needless import Needless
+from fairlead.control.own_writes import OwnWrites, Write
 from fairlead.control.record import (
     CONFLICT,
     LOOKED_UP,
@@ -32,11 +33,11 @@ from fairlead.control.record import (
 from fairlead.control.refusals import Refusals, is_own_change
 from fairlead.control.resyncing import keys_of_all
 from fairlead.control.settings import Settings
-from fairlead.control.turn import Next, Turn, Write
+from fairlead.control.turn import Next, Turn
 from fairlead.control.underway import Underway
 from fairlead.control.unread import wait_until_readable
 from fairlead.control.urgency import urgency
-from fairlead.control.writes import describe_loop
+from fairlead.control.write_loops import describe_loop
 from fairlead.decision.contract import Decision, EventNote, Stuck, Waiting
 from fairlead.decision.decider import Decider, Wake, WatchEvent
 from fairlead.decision.effects import Change
@@ -67,9 +68,8 @@ class Controller:
         self.settings = health.settings.controller(decider.name)
         self._health = health
         self._view = view
-        self.underway = Underway[Turn, Key](
-            decider.name, health, new_call, seen, lambda key: view().lacks(key)
-        )
+        self.underway = Underway[Turn](decider.name, health, new_call)
+        self.own_writes = OwnWrites[Key](seen, lambda key: view().lacks(key))
         self._attempts: dict[Key, int] = {}
         # In progress, waiting for the budget of retries, with the seconds that it waited in the queue; no longer.
         self._held: dict[Key, float] = {}
@@ -137,7 +137,7 @@ class Controller:
 
     def caught_up(self, resource: str, now: float) -> None:
         """A mirror moved: keys that waited for their own writes, or for it, may go on."""
-        for key in self.underway.unpark():
+        for key in self.own_writes.unpark():
             self.queue.add(key, now)
             self.stirred = True
         for key in [key for key, left in self.unshown.items() if resource in left] if self.unshown else ():
@@ -181,8 +181,8 @@ class Controller:
             if popped is None:
                 return
             key = popped.key
-            if not self.underway.shows(key):
-                self.underway.park(key)
+            if not self.own_writes.shows(key):
+                self.own_writes.park(key)
                 self.queue.done(key, now)
             elif key not in self._wanted and self.needless.is_own(key, self._causes.get(key)):
                 self._leave_out(key, now)
@@ -224,7 +224,7 @@ class Controller:
 
     @property
     def idle(self) -> bool:
-        return self.underway.idle and not self._held and not self._released
+        return self.underway.idle and not (self.own_writes.parked or self._held or self._released)
 
     # Turns
 
@@ -307,7 +307,7 @@ class Controller:
 
     def _cut_short(self, turn: Turn, now: float) -> None:
         """What was decided is too old to be acted on any further, perhaps of a former time as leader: decide again."""
-        self.underway.wrote(turn.key, turn.writes)
+        self.own_writes.wrote(turn.key, turn.writes)
         self.queue.add(turn.key, now)
         self.queue.done(turn.key, now)
 
@@ -315,7 +315,7 @@ class Controller:
         key, queue = turn.key, self.queue
         if self._raised:
             self._raised.pop(key, None)
-        self.underway.wrote(key, turn.writes)
+        self.own_writes.wrote(key, turn.writes)
         if following is Next.FINISH:
             if turn.looks:
                 out.append(outcome_of(self._deciding, turn, LOOKED_UP, now))
@@ -364,7 +364,7 @@ class Controller:
         key = turn.key
         meta = self._view().metadata_of(key)
         self._health.first_turns.failed(self.decider.name, key, meta, one_line(error))
-        self.underway.wrote(key, turn.writes)
+        self.own_writes.wrote(key, turn.writes)
         out.append(outcome_of(self._deciding, turn, RAISED, now, Stuck("DeciderFailed", one_line(error))))
         self._complain("/".join(part for part in key if part), error)
         self._take_reports(out)

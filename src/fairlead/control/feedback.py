@@ -4,9 +4,9 @@
     amplification     two fields grow by turns, each writer reacting to the other's: who writes the one reads the other
     invalid decision  a controller decides the same for an object again and again, and is refused or too late each time
 
-Nothing here is a rate: a field that is written a thousand times by one writer is none of this (`writes.py`, which asks
-this and keeps what it finds, counts that). What is counted follows: a status but for its conditions tells what there
-is, goes up and down with it, and is not looked at; nor are times.
+Nothing here is a rate: a field that is written a thousand times by one writer is none of this (`write_loops.py`, which
+asks this and keeps what it finds, counts that). What is counted follows: a status but for its conditions tells what
+there is, goes up and down with it, and is not looked at; nor are times.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import TypeVar
 
 import msgspec
 
-from fairlead.core.kept import BoundedDict
+from fairlead.core.bounded_dict import BoundedDict
 from fairlead.decision.effects import OPERATION
 from fairlead.decision.footprint import LIFE
 from fairlead.model.key import Key

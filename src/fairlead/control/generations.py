@@ -1,7 +1,7 @@
 """Which objects their controllers have not reported on yet: those whose status is of an older generation than the spec.
 
-Fed by `tallies.py` with every change of such an object. One whose status is behind counts from when this plane first
-saw it so, and anew from its next change of the spec; what is up to date costs nothing. Read by metrics.
+Fed by `object_tallies.py` with every change of such an object. One whose status is behind counts from when this plane
+first saw it so, and anew from its next change of the spec; what is up to date costs nothing. Read by metrics.
 """
 
 from __future__ import annotations

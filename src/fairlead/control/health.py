@@ -9,14 +9,14 @@ from fairlead.cache.events import Changed
 from fairlead.control import recording
 from fairlead.control.breaker import Breaker
 from fairlead.control.budget import RetryBudget
-from fairlead.control.first_turns import FirstTurns
 from fairlead.control.merging import Merging
+from fairlead.control.override_first_turns import FirstTurns
 from fairlead.control.recording import Recording
+from fairlead.control.refusal_waits import Waits
 from fairlead.control.settings import BUILT_IN, Settings
 from fairlead.control.term import Term
 from fairlead.control.turn import Next
-from fairlead.control.waits import Waits
-from fairlead.control.writes import WriteLoops
+from fairlead.control.write_loops import WriteLoops
 from fairlead.model.key import Key
 from fairlead.model.views import OVERRIDES, SchedulerOverride
 from fairlead.port.outcome import Done, Outcome, Refused, Unknown

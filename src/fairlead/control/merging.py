@@ -5,11 +5,11 @@
     something else, or the     then what was counted is written before it
     end of a term
 
-What is counted is told by a short line in the ring of turns meanwhile, from which a kill is made good (`counted.py`).
-So a key that waits for days leaves as many lines as its count has doublings, each of which is the newest of the turns
-that it stands for, with what that one had read. What a repeated turn tells goes by the id of the record that is there.
-Used by `record.py` and `placing.py`; made by `health.py`. Pure, and bounded: of keys beyond that the one that was quiet
-for longest is written down and forgotten.
+What is counted is told by a short line in the ring of turns meanwhile, from which a kill is made good
+(`blocked_counts.py`). So a key that waits for days leaves as many lines as its count has doublings, each of which is
+the newest of the turns that it stands for, with what that one had read. What a repeated turn tells goes by the id of
+the record that is there. Used by `record.py` and `placing.py`; made by `health.py`. Pure, and bounded: of keys beyond
+that the one that was quiet for longest is written down and forgotten.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import re
 from collections.abc import Callable, Hashable
 from typing import NamedTuple
 
-from fairlead.control.counted import Counted
+from fairlead.control.blocked_counts import Counted
 from fairlead.model.key import Key
 
 #: bound: plane | keys whose blocked decisions are merged at once | what was counted is written, counting begins anew

@@ -1,7 +1,7 @@
 """The way out of a plane: every call is known as its asker's, carries the leader's fence, and names who writes.
 
 Part of the plane (`plane.py`), whose controllers and scheduler put their instructions into a `WorkerOutbox`. Where
-the API cannot judge premises and charges in the transaction, writes go through `narrow.py` as well.
+the API cannot judge premises and charges in the transaction, writes go through `read_before_write.py` as well.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from msgspec import structs
 from fairlead.control.controller import Controller
 from fairlead.control.instructions import Call, Instruction, PlaneInstruction
 from fairlead.control.leadership import Leadership
-from fairlead.control.narrow import Narrow
 from fairlead.control.placing import Placer
+from fairlead.control.read_before_write import Narrow
 from fairlead.control.sources import MirrorSources
 from fairlead.port.capabilities import Capabilities
 from fairlead.port.request import READ_VERBS

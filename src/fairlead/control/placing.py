@@ -6,8 +6,8 @@ A pod that fits nowhere says so (its condition), with the node it waits for if o
 are those evicted. It is not tried again before the mirror shows all of that: nobody chooses victims twice (laws.md 5).
 
 Whoever comes to lead builds its snapshot anew from mirrors that have passed its fence; what a former leader still has
-under way is refused by the fence. What is under way here, and what its answers mean, is in `flights.py`. Pure: time and
-chance arrive with the events.
+under way is refused by the fence. What is under way here, and what its answers mean, is in `binding_flights.py`. Pure:
+time and chance arrive with the events.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from fairlead.control.attempts import (
     notes_for,
     plan_evictions,
 )
+from fairlead.control.binding_flights import Flight, Flights
+from fairlead.control.blocked_counts import counted_line
 from fairlead.control.complaints import Complaints, one_line, try_call
-from fairlead.control.counted import counted_line
-from fairlead.control.flights import Flight, Flights
 from fairlead.control.health import Health
 from fairlead.control.instructions import TURNS, Outbox, Record
 from fairlead.control.settings import PlacingSettings, Settings
@@ -190,7 +190,7 @@ class Placer:
 
     @property
     def idle(self) -> bool:
-        return self.flights.underway.idle
+        return self.flights.idle
 
     def would_place(self, pod: Pod) -> SchedulingAttempt:
         """What it would decide about this pod on what it knows; nothing is kept of that."""

@@ -33,13 +33,14 @@ from fairlead.control.instructions import (
     Report,
 )
 from fairlead.control.leadership import NAMESPACE, Leadership
+from fairlead.control.object_tallies import WorldTally
 from fairlead.control.outgoing import Outgoing, Worker, WorkerOutbox
+from fairlead.control.own_writes import Write
 from fairlead.control.placing import Placer
 from fairlead.control.settings import settings_of
 from fairlead.control.sources import MirrorSources
-from fairlead.control.tallies import WorldTally
 from fairlead.control.term import flags_of
-from fairlead.control.turn import Turn, Write
+from fairlead.control.turn import Turn
 from fairlead.decision.contract import EventNote, Regarding
 from fairlead.decision.decider import Decider
 from fairlead.decision.notes import WARNING
@@ -174,7 +175,7 @@ class Plane:
             self._resync_at = min(self._resync_at, now + _SOON_SECONDS)
         if mirror.revision != before:
             for each in self._sources.readers[resource]:
-                if each.unshown or each.underway.unseen or each.underway.parked:  # most wait for nothing
+                if each.unshown or each.own_writes.unseen or each.own_writes.parked:  # most wait for nothing
                     each.caught_up(resource, now)
         self._step(now, out)
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple, Protocol
 
 from fairlead.cache.view import MirrorView
-from fairlead.control.counted import counted_line
+from fairlead.control.blocked_counts import counted_line
 from fairlead.control.instructions import DECISIONS, TURNS, Record
 from fairlead.control.merging import Attempts, Merging, without_counters
 from fairlead.control.recording import Recording, RecordSubject

@@ -3,8 +3,8 @@
     refused            the effect's sort (create pods, say) is held back for the key, for the time of a back-off
     decided meanwhile  the decision goes on up to the first effect of that sort; where nothing is left the Decider's
                        `refused` says what to report
-    over               the back-off ends; what it waits for eases (`waits.py`); its own object asks for something else;
-                       or it has nothing of that sort to do any more
+    over               the back-off ends; what it waits for eases (`refusal_waits.py`); its own object asks for
+                       something else; or it has nothing of that sort to do any more
 
 Used by `controller.py`; pure. A refusal that nobody but the object itself can lift is stuck: no time brings the next
 attempt, though another wake-up may.

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from fairlead.control.breaker import BreakerSettings
 from fairlead.control.budget import BudgetSettings
 from fairlead.control.events import RecorderSettings
-from fairlead.control.writes import WriteLoopSettings
+from fairlead.control.write_loops import WriteLoopSettings
 from fairlead.core.problems import Problems
 from fairlead.decision.effects import RETRY
 from fairlead.decision.retry import RetryPolicy

@@ -11,13 +11,12 @@ from typing import Any, NamedTuple
 from fairlead.cache.events import Changed, Listed
 from fairlead.cache.mirror import Mirror
 from fairlead.cache.view import FirstTurnsOf, MirrorView
-from fairlead.cache.wall import WallClock
+from fairlead.cache.wall_clock import WallClock
 from fairlead.control.controller import Controller
 from fairlead.control.instructions import AskProgress, Forget, Report
-from fairlead.control.narrow import Versions
+from fairlead.control.own_writes import Write, is_shown
 from fairlead.control.placing import Placer
-from fairlead.control.turn import Write
-from fairlead.control.underway import is_shown
+from fairlead.control.read_before_write import Versions
 from fairlead.decision.decider import Decider, Wake, WatchEvent, key_of
 from fairlead.decision.failure_detector import FailureDetector
 from fairlead.decision.predicates import facts_of

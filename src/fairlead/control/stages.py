@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from fairlead.control.tally import Distribution
+from fairlead.control.placement_tally import Distribution
 from fairlead.ledger.progress import stage_of
 from fairlead.model.policy.plane_knobs import TIMED_STAGES
 from fairlead.model.reasons import READY, SERVING

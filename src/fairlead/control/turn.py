@@ -7,15 +7,16 @@ what comes next:
 
     answer     of an effect                                     of a look
     Done       the next effect; the write is remembered          did it happen? then as Done,
-               until the mirror shows it (laws.md 5)              else as Conflict; a create is sent
+               until the mirror shows it (`own_writes.py`)        else as Conflict; a create is sent
                                                                   once more: the first may still arrive
     Conflict   the turn ends, the key is decided again when      -
                the mirror shows the version that won;
                a name that exists already: look whose it is
     Refused    the turn ends; later: the key is retried by       the turn ends, retried
                the effect's policy; where another object may
-               lift it: the key waits for that (`waits.py`);
-               else it is stuck until it changes itself
+               lift it: the key waits for that
+               (`refusal_waits.py`); else it is stuck until
+               it changes itself
     Unknown    look: read the object before anything else        look again after a while
                happens to this key
 
@@ -29,11 +30,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 
-import msgspec
 from msgspec import structs
 
+from fairlead.control.own_writes import Write, winner_of, write_of
+from fairlead.control.refusal_waits import guess_lifters, policy_lifters
 from fairlead.control.requests import look_at, request_of
-from fairlead.control.waits import guess_lifters, policy_lifters
 from fairlead.core import codec
 from fairlead.decision.contract import Decision
 from fairlead.decision.effects import Change, ChangeStatus, Create, Delete, Effect
@@ -57,14 +58,6 @@ class Next(Enum):
     STUCK = "nothing to be done until the object changes"
 
 
-class Write(msgspec.Struct, frozen=True, gc=False):
-    """A write of our own that the mirror must show before the key is decided again."""
-
-    key: Key
-    revision: int  # the version to be seen, or a later one
-    creates: bool  # absent means not seen yet; otherwise absent means gone, and so seen
-
-
 @dataclass(slots=True)
 class Turn:
     key: Key
@@ -76,7 +69,7 @@ class Turn:
     writes: list[Write] = field(default_factory=list)
     trouble: str = ""  # why it did not finish, for the record
     is_held: bool = False  # what would be refused again is left out: it reports, and does what comes before
-    changes: int = 0  # how often something had eased when it began (`waits.py`)
+    changes: int = 0  # how often something had eased when it began (`refusal_waits.py`)
     lifted_by: tuple[str, ...] = ()  # by whom its refusal may be
     is_open: bool = False  # somebody changed the object, perhaps not we: only a new decision can tell
     cause: Key | None = None  # the one object whose change led to it; None: no change did
@@ -129,11 +122,7 @@ class Turn:
     def _advance(self, revision: int) -> Next:
         effect = self.effect
         assert effect is not None
-        seen_at = revision or getattr(effect, "revision", 0) + 1
-        if not isinstance(effect, Delete) or revision:
-            self.writes.append(Write(effect.key, seen_at, isinstance(effect, Create)))
-        else:
-            self.writes.append(Write(effect.key, effect.revision + 1, False))
+        self.writes.append(write_of(effect, revision))
         self.position += 1
         return Next.EFFECT if self.effect is not None else Next.FINISH
 
@@ -149,9 +138,8 @@ class Turn:
         assert effect is not None
         self.trouble = f"{type(effect).__name__} {effect.name}: {outcome.reason}: {outcome.message}"
         if isinstance(outcome, Conflict):
-            if outcome.revision:  # on the same view it would be the same write
-                moved = Key(*outcome.premise.split("/")) if outcome.premise else effect.key
-                self.writes.append(Write(moved, outcome.revision, False))
+            if (won := winner_of(outcome, effect.key)) is not None:
+                self.writes.append(won)
             return Next.AGAIN
         if outcome.status == 404 and not isinstance(effect, Create):
             return Next.AGAIN  # it is gone: the mirror will show it

@@ -8,7 +8,7 @@ fresh read before commitment         after an unknown outcome `control/turn.py` 
 reasoned status                      the verdict and the record name reason and attempt
 
 A refusal that another object may lift (a quota, a missing class) is no failure and has no last attempt: it is tried
-again by WAITING, and at once when that object changes (`control/waits.py`).
+again by WAITING, and at once when that object changes (`control/refusal_waits.py`).
 """
 
 from __future__ import annotations

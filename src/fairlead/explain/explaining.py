@@ -15,10 +15,10 @@ from fairlead.explain.asking import Asking
 from fairlead.explain.masking import MASK, Spaces, masked_record
 from fairlead.explain.released import in_the_way, told_of
 from fairlead.explain.remedies import remarks, remedies
+from fairlead.explain.scheduler_snapshots import scheduling_now
 from fairlead.explain.sources import Sources, explain_untried, no_such_pod
 from fairlead.explain.staleness import verdict_of
 from fairlead.explain.why_not import WhyNot, why_not
-from fairlead.explain.worlds import scheduling_now
 from fairlead.model.key import Key
 from fairlead.model.views import PODS, Pod
 from fairlead.replay.placement import differences

@@ -16,7 +16,7 @@ from msgspec import structs
 from fairlead.control.attempts import SCHEDULER
 from fairlead.control.placing import Placer
 from fairlead.control.plane import Plane
-from fairlead.control.writes import WriteLoop
+from fairlead.control.write_loops import WriteLoop
 from fairlead.explain.coupling.contract import Timer
 from fairlead.explain.coupling.timers import timers_of
 from fairlead.model.key import Key

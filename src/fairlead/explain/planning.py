@@ -17,8 +17,8 @@ from fairlead.core.errors import BadRequest, TooLarge
 from fairlead.explain.asking import Asking
 from fairlead.explain.masking import masked_names
 from fairlead.explain.remedies import remarks, remedies
+from fairlead.explain.scheduler_snapshots import Scheduling, scheduling_now
 from fairlead.explain.sources import Sources, held_back
-from fairlead.explain.worlds import Scheduling, scheduling_now
 from fairlead.model.key import Key
 from fairlead.model.views import PODS, Meta, Pod, View
 from fairlead.schedule.contract import SchedulingAttempt

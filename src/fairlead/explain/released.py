@@ -12,7 +12,7 @@ from fairlead.ledger import handover
 from fairlead.model.marks import QUOTA_GIVEN
 from fairlead.model.views import Pod
 from fairlead.reconcile.nodes.pod_marks import condition_of, released_condition
-from fairlead.schedule.classes import ClassState
+from fairlead.schedule.class_ranking import ClassState
 from fairlead.schedule.facts import Facts
 from fairlead.schedule.policy import Policy
 from fairlead.schedule.snapshot import Placed, Snapshot

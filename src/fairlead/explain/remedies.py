@@ -14,7 +14,7 @@ import numpy as np
 
 from fairlead.explain import details, words
 from fairlead.model.selectors import Requirement
-from fairlead.schedule.classes import ClassState
+from fairlead.schedule.class_ranking import ClassState
 from fairlead.schedule.facts import Facts, PodTerm
 from fairlead.schedule.labels import where_label, where_term
 from fairlead.schedule.nodes import Mask

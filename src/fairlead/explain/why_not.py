@@ -10,7 +10,7 @@ from typing import NamedTuple, cast
 import numpy as np
 
 from fairlead.explain.details import detail_of
-from fairlead.schedule.classes import ClassState
+from fairlead.schedule.class_ranking import ClassState
 from fairlead.schedule.contract import Yielding
 from fairlead.schedule.facts import Facts
 from fairlead.schedule.policy import Policy

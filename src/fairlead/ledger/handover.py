@@ -2,11 +2,11 @@
 
 A released pod may still run, so it goes on holding what it held. The next pod of its controller gets that: the server
 notes it on the released pod, in the transaction that creates (ResourceQuota) or binds (PlacementQuota) the other one
-(`api/handing.py`), as condition `fairlead.dev/QuotaGiven` with one of the reasons below. From then on the released pod
-counts for nothing. Nor does it once its deletion was asked for: nobody will want it back. One that is to count again
-for its owner loses the condition and holds its quota again, before its replacement goes: while both exist more may be
-used than the limit, which refuses creates and deletes nothing, and no rival takes the place that becomes free. The room
-on its node is another matter: that it keeps to its end.
+(`api/quota_handover.py`), as condition `fairlead.dev/QuotaGiven` with one of the reasons below. From then on the
+released pod counts for nothing. Nor does it once its deletion was asked for: nobody will want it back. One that is to
+count again for its owner loses the condition and holds its quota again, before its replacement goes: while both exist
+more may be used than the limit, which refuses creates and deletes nothing, and no rival takes the place that becomes
+free. The room on its node is another matter: that it keeps to its end.
 
 Pure; used where quotas are charged, counted and forecast.
 """

@@ -112,7 +112,7 @@ class Kind:
     # be found only once for all that have the same: the defaults of everything else.
     beside_spec: Callable[[Json], None] | None = None
     # Where there are texts, and times, on whose value nothing depends: of objects that differ in no others, what came
-    # of creating one comes of creating the next (`api/repeats.py`).
+    # of creating one comes of creating the next (`api/repeated_creates.py`).
     free_texts: tuple[tuple[str, ...], ...] = ()
     free_times: tuple[tuple[str, ...], ...] = ()
     validate: Callable[[Json, Problems], None] = _anything

@@ -15,8 +15,8 @@ bytes and the kind, so servers, planes and simulated runs may share it. Specs us
 derived from them; one that is too long is not kept, and works all the same. `counts` says how often a spec was known.
 
 What is remembered by more than the spec's bytes is no property of a spec, and is kept where the rest of its key lives:
-what admission made of a spec in a namespace (`api/spec_cache.py`), what came of a whole create (`api/repeats.py`), the
-equivalence class of a pod (`schedule/facts.py`). ADR 0025 has the reasons.
+what admission made of a spec in a namespace (`api/spec_cache.py`), what came of a whole create
+(`api/repeated_creates.py`), the equivalence class of a pod (`schedule/facts.py`). ADR 0025 has the reasons.
 """
 
 from __future__ import annotations

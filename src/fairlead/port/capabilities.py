@@ -1,8 +1,8 @@
 """What the API at the other end can do beyond Kubernetes' own, as data. The plane takes it and acts accordingly.
 
 Fairlead's own server can do all of it; Kubernetes none. `runtime/remote/discovering.py` finds out which it is, the
-simulator's worlds say it. What is missing is replaced by something weaker (`control/narrow.py`), never left out
-silently.
+simulator's worlds say it. What is missing is replaced by something weaker (`control/read_before_write.py`), never left
+out silently.
 """
 
 from __future__ import annotations

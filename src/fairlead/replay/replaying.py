@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from fairlead.control.attempts import SCHEDULER
-from fairlead.control.counted import RECOVERED
+from fairlead.control.blocked_counts import RECOVERED
 from fairlead.control.instructions import DECISIONS, TURNS
 from fairlead.control.record import DETAIL
 from fairlead.core import codec

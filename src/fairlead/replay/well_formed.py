@@ -36,7 +36,7 @@ class _Object(msgspec.Struct):
 
 
 class _Line(msgspec.Struct):
-    """Of decisions and of turns: what `control/record.py`, `attempts.py`, `term.py` and `counted.py` write."""
+    """Of decisions and of turns: what `control/record.py`, `attempts.py`, `term.py` and `blocked_counts.py` write."""
 
     time: str
     controller: str

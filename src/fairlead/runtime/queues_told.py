@@ -12,7 +12,7 @@ import msgspec
 
 from fairlead.control.health import Health
 from fairlead.control.plane import Plane
-from fairlead.control.retries import retries_in_force
+from fairlead.control.retries_told import retries_in_force
 from fairlead.schedule.waiting import FLUSH, State
 
 Json = dict[str, Any]

@@ -16,7 +16,7 @@ import numpy as np
 
 from fairlead.model.key import Key
 from fairlead.model.views import Pod
-from fairlead.schedule.classes import ClassState
+from fairlead.schedule.class_ranking import ClassState
 from fairlead.schedule.contract import FilterRefusal, SchedulingAttempt
 from fairlead.schedule.facts import Facts
 from fairlead.schedule.messages import explain_unschedulable

@@ -17,12 +17,12 @@ from weakref import WeakValueDictionary
 import msgspec
 
 from fairlead.core import quantity
-from fairlead.core.kept import BoundedDict
+from fairlead.core.bounded_dict import BoundedDict
+from fairlead.ledger.isolation_needs import NONE as NO_WALLS
+from fairlead.ledger.isolation_needs import Walls, walls_of
 from fairlead.ledger.override import Name, names_of_owner
 from fairlead.ledger.pod_needs import requests_of
 from fairlead.ledger.reservation import ANNOTATION
-from fairlead.ledger.walls import NONE as NO_WALLS
-from fairlead.ledger.walls import Walls, walls_of
 from fairlead.model.selectors import NOTHING, LabelMatcher, Requirement, from_object, label_selector
 from fairlead.model.specs import SPECS_MAX
 from fairlead.model.views import DAEMONSETS, Container, Json, Meta, Owner, Pod, PodSpec, Toleration

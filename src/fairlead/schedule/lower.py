@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairlead.core.kept import BoundedDict
+from fairlead.core.bounded_dict import BoundedDict
 from fairlead.schedule.nodes import Ints
 from fairlead.schedule.snapshot import Placed, Snapshot
 

@@ -15,9 +15,9 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
-from fairlead.core.kept import BoundedDict
+from fairlead.core.bounded_dict import BoundedDict
 from fairlead.schedule.budgets import EvictionBudget, find_breaking
-from fairlead.schedule.classes import ClassState
+from fairlead.schedule.class_ranking import ClassState
 from fairlead.schedule.contract import Plugin, Victim, Yielding
 from fairlead.schedule.facts import Facts
 from fairlead.schedule.lower import LowerOf

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from fairlead.core.kept import BoundedDict
+from fairlead.core.bounded_dict import BoundedDict
 from fairlead.ledger import priority as ledger
 from fairlead.ledger.override import mark_of, premise_of
 from fairlead.model.key import Key

@@ -6,7 +6,7 @@
     injection.pause_seconds()                     asked once a second; 0: it goes on
 
 Drawn as in a simulated run (`chance.py`): by the seed and the name of what is struck, so the same experiment strikes
-the nth binding of the scheduler again. Pure; `runtime/striking.py` asks and carries out.
+the nth binding of the scheduler again. Pure; `runtime/chaos_faults.py` asks and carries out.
 """
 
 from __future__ import annotations

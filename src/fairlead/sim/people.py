@@ -23,7 +23,7 @@ from fairlead.sim.calls import TIMEOUT_MS, what_of
 from fairlead.sim.chance import Chance
 from fairlead.sim.digest import Digest
 from fairlead.sim.draining import drained, is_done
-from fairlead.sim.met import verb_of
+from fairlead.sim.encounters import verb_of
 from fairlead.sim.processes.server import Answer, SimulatedServer
 from fairlead.sim.scenario import Pick, ScenarioStep, owned_by, told_of
 from fairlead.sim.time import Timeline

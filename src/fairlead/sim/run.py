@@ -20,9 +20,9 @@ from fairlead.sim.counts import Counts
 from fairlead.sim.endstate import EndState, allowed_in, difference, end_state, made_too_much
 from fairlead.sim.expected import unmet
 from fairlead.sim.faults import CALM, DEFAULT, Faults
-from fairlead.sim.fence import raise_fence
 from fairlead.sim.memory import Memory
 from fairlead.sim.parts import Plant, default_parts, load_plant
+from fairlead.sim.purity_guard import raise_fence
 from fairlead.sim.scenario import Scenario
 from fairlead.sim.search.contract import SearchAttempt
 from fairlead.sim.standing import LastAnswers

@@ -33,15 +33,14 @@ from fairlead.sim.checkers.roster import all_checkers, process_checkers
 from fairlead.sim.counts import CountedWrites, Counts
 from fairlead.sim.decoded import Decoded
 from fairlead.sim.digest import Digest, NoDigest
+from fairlead.sim.encounters import coverage
 from fairlead.sim.faults import CALM, Faults
-from fairlead.sim.fence import Trespass
 from fairlead.sim.incidents.disk import DiskMishaps
 from fairlead.sim.incidents.observer import MishapObserver
 from fairlead.sim.incidents.pinned import PinnedFaults
 from fairlead.sim.incidents.processes import EVERY_MS, Incidents
 from fairlead.sim.liveness import LastWrites, why_restless
 from fairlead.sim.memory import Memory
-from fairlead.sim.met import coverage
 from fairlead.sim.narrow_api import narrow
 from fairlead.sim.network import Link
 from fairlead.sim.parts import Parts, default_parts
@@ -58,6 +57,7 @@ from fairlead.sim.processes.machines import SimulatedMachine
 from fairlead.sim.processes.planes import PlaneProcess
 from fairlead.sim.processes.runs import RunLog
 from fairlead.sim.processes.server import SimulatedServer
+from fairlead.sim.purity_guard import Trespass
 from fairlead.sim.rest import are_idle, nothing_is_due
 from fairlead.sim.scenario import Scenario
 from fairlead.sim.time import EPOCH, Timeline

@@ -16,7 +16,7 @@ from fairlead.model.key import Key
 from fairlead.store.contract import Damaged, Lost, Recovered
 from fairlead.store.damage import name_object
 from fairlead.store.digests import note_digest
-from fairlead.store.following import follow_all
+from fairlead.store.log_verifying import follow_all
 from fairlead.store.recovery import read_all, version_of
 from fairlead.store.schema import TOMBSTONE
 from fairlead.store.seal import Total, read_seal

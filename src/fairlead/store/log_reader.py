@@ -10,7 +10,7 @@ from typing import Any
 
 import apsw
 
-from fairlead.store.files import merge_on_close, pragma
+from fairlead.store.database_files import merge_on_close, pragma
 
 
 class LogReader:

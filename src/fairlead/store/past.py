@@ -14,8 +14,8 @@ import apsw
 
 from fairlead.model.key import Key
 from fairlead.store.contract import ADDED, DELETED, MODIFIED, CommittedChange, Entry, Lost, LostRevision, Note
+from fairlead.store.database_files import journal_error
 from fairlead.store.digests import note_digest
-from fairlead.store.files import journal_error
 from fairlead.store.recovery import version_of
 from fairlead.store.seal import Seal
 

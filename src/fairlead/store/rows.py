@@ -1,6 +1,6 @@
 """Rows of the sqlite journal, written and listed in few statements: each gives the interpreter lock away.
 
-Used by `sqlite.py`, `lines.py`, `compaction.py` and `mending.py` on the writing connection.
+Used by `sqlite.py`, `bounded_logs.py`, `compaction.py` and `mending.py` on the writing connection.
 """
 
 from __future__ import annotations

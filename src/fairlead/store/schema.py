@@ -2,7 +2,7 @@
 
 A version's bytes are stored once, in `log`; `objects` points at the current ones. The index holds all small columns of
 the log, so that undoing the present and compacting never touch the values. Format 2 gave each row a digest, format 3
-each line of a log a link to the one before (`chain.py`); a new
+each line of a log a link to the one before (`log_chain.py`); a new
 database is made by the same statements as an upgraded one, so that their tables are the same to the letter. An upgrade
 is one transaction that touches no row of a log: however much history there is, the start does not wait for it.
 """

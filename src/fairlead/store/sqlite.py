@@ -1,7 +1,7 @@
 """The sqlite journal: batches become durable in one transaction each (WAL, synchronous FULL).
 
 Each row is written with its digest, and compared with it when it is read (`digests.py`, `recovery.py`, `seal.py`).
-`lines.py` has the logs beside the objects, `compaction.py` forgets history.
+`bounded_logs.py` has the logs beside the objects, `compaction.py` forgets history.
 Blocking and threadless. The runtime calls `append`, `compact` and `recover` on its writer thread;
 the JournalReader methods run on the event loop's thread, on a connection of their own. A batch costs a
 handful of statements whatever its size: rows go in by multi-row INSERTs, because each statement gives the
@@ -21,10 +21,10 @@ import msgspec
 from fairlead.core.errors import DataDirectoryError
 from fairlead.model.key import Key
 from fairlead.store import schema
+from fairlead.store.bounded_logs import NOTES_MAX, Lines
 from fairlead.store.compaction import Compaction
 from fairlead.store.contract import Batch, CommittedChange, JournalError, Lost, Recovered, Retention
-from fairlead.store.digests import pointer_digest, version_digest
-from fairlead.store.files import (
+from fairlead.store.database_files import (
     damage_explained,
     integrity_problems,
     journal_error,
@@ -32,8 +32,8 @@ from fairlead.store.files import (
     pragma,
     recognise,
 )
+from fairlead.store.digests import pointer_digest, version_digest
 from fairlead.store.late_digests import digest_some
-from fairlead.store.lines import NOTES_MAX, Lines
 from fairlead.store.mending import note_damaged, note_lost, write_anew
 from fairlead.store.past import Past
 from fairlead.store.recovery import read_all

@@ -1,10 +1,10 @@
 """What SQLite's write-ahead log says about itself: how much of it is whole, and whether anything acknowledged is not.
 
-Asked by `files.py` before SQLite opens a database, because SQLite takes the log up to the first frame that is not whole
-and forgets the rest without a word. After a power cut that is right: what follows the last sync was never acknowledged,
-and it is one transaction at most, for the next begins only when the one before is synced. So it is a loss if behind the
-first bad frame a transaction was finished and another begun, or if the log's shared memory (written after each sync,
-kept by the kernel when a process is killed) tells of more frames than are whole. Pure.
+Asked by `database_files.py` before SQLite opens a database, because SQLite takes the log up to the first frame that is
+not whole and forgets the rest without a word. After a power cut that is right: what follows the last sync was never
+acknowledged, and it is one transaction at most, for the next begins only when the one before is synced. So it is a loss
+if behind the first bad frame a transaction was finished and another begun, or if the log's shared memory (written after
+each sync, kept by the kernel when a process is killed) tells of more frames than are whole. Pure.
 """
 
 from __future__ import annotations

@@ -38,12 +38,12 @@ from fairlead.port.request import Reply, Request
 from fairlead.store.contract import CommitOutcome, Note, Transaction
 from fairlead.wire.documents import Documents, Later
 from fairlead.wire.exchange import Exchange
+from fairlead.wire.flow_driver import Turns
 from fairlead.wire.host import Host, NodeAgents
 from fairlead.wire.rated_log import RatedLog
 from fairlead.wire.rendering import send
 from fairlead.wire.routes import FENCE, resource_request, split_target, with_premises
 from fairlead.wire.tally import RequestTally
-from fairlead.wire.turns import Turns
 from fairlead.wire.validity import client_certificate
 from fairlead.wire.watching import Watches
 

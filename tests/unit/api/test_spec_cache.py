@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from fairlead.api import spec_cache, split
-from fairlead.api.repeats import RepeatedCreate, Repeats
+from fairlead.api import spec_cache, spec_split
+from fairlead.api.repeated_creates import RepeatedCreate, Repeats
 from fairlead.api.server import Api
 from fairlead.api.spec_cache import CachedSpec, SpecCache
 from fairlead.api.subresources import binding, binding_in_place
@@ -243,7 +243,7 @@ def test_what_is_known_ends_as_what_is_not(monkeypatch: pytest.MonkeyPatch) -> N
         context.setattr(spec_cache, "settled_spec", settle)
         told = [short.send(request) for request in asked]
     with monkeypatch.context() as context:
-        context.setattr(split, "split_entry", lambda entry: None)
+        context.setattr(spec_split, "split_entry", lambda entry: None)
         context.setattr(binding, "bind_in_place", lambda *asked: None)
         assert [long.send(request) for request in asked] == told
     assert [(each.type, each.entry) for each in short.published] == [

@@ -8,7 +8,7 @@ import pytest
 
 from fairlead.control import feedback
 from fairlead.control.feedback import AMPLIFICATION, INVALID, OSCILLATION, Commit
-from fairlead.control.writes import (
+from fairlead.control.write_loops import (
     DecisionLine,
     WriteLoop,
     WriteLoops,

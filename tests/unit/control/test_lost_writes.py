@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from fairlead.cache.events import Expired, Listed
+from fairlead.control.own_writes import Write
 from fairlead.control.roster import default_deciders
 from fairlead.control.sources import MirrorSources
-from fairlead.control.turn import Write
 from fairlead.port.driving import Started, Woke
 from tests.unit.cache.objects import entry
 

@@ -9,7 +9,8 @@ import pytest
 
 from fairlead.control.controller import Controller
 from fairlead.control.needless import Needless
-from fairlead.control.turn import Turn, Write
+from fairlead.control.own_writes import Write
+from fairlead.control.turn import Turn
 from fairlead.decision.contract import Decision
 from fairlead.model.key import Key
 from fairlead.model.views import DEPLOYMENTS, PODS

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from fairlead.api.access.sight import EVERYTHING
-from fairlead.control.tally import SCHEDULED, Distribution, PlacementTally
+from fairlead.control.placement_tally import SCHEDULED, Distribution, PlacementTally
 from fairlead.port.request import Reply
 from fairlead.runtime.metrics.scheduler import scheduler_samples
 from fairlead.runtime.server import extensions

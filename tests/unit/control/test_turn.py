@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from fairlead.control.turn import Next, Turn, Write, rebase
+from fairlead.control.own_writes import Write
+from fairlead.control.turn import Next, Turn, rebase
 from fairlead.core import codec
 from fairlead.decision.contract import Decision
 from fairlead.decision.effects import OPERATION, Create, Delete, Effect

@@ -1,4 +1,4 @@
-"""What is under way: calls, postponed looks, and writes that are not shown yet, as controllers and the scheduler keep them."""
+"""What is under way: calls and postponed looks, as controllers and the scheduler keep them."""
 
 from __future__ import annotations
 
@@ -8,29 +8,18 @@ import pytest
 
 from fairlead.control.health import Health
 from fairlead.control.instructions import Call, Instruction
-from fairlead.control.turn import Write
 from fairlead.control.underway import Underway
-from fairlead.model.key import Key
 from fairlead.port.outcome import Done, Unknown
 from fairlead.port.request import Request
 
 REQUEST = Request(verb="get", group="", version="v1", plural="pods", namespace="default", name="p")
-A, B = Write(Key("pods", "default", "a"), 5, False), Write(Key("pods", "default", "b"), 6, False)
 
 
 class World:
     def __init__(self) -> None:
         self.health = Health()
-        self.shown: set[Write] = set()
-        self.lacking: set[Key] = set()
         numbers = count(1)
-        self.underway: Underway[str, str] = Underway(
-            "tester",
-            self.health,
-            lambda: next(numbers),
-            lambda write: write in self.shown,
-            lambda key: key in self.lacking,
-        )
+        self.underway = Underway[str]("tester", self.health, lambda: next(numbers))
         self.out: list[Instruction] = []
 
     def send(self, what: str) -> int:
@@ -99,44 +88,3 @@ def test_nothing_begins_while_the_breaker_is_open(world: World) -> None:
     assert not world.underway.may_begin(100, 1.0)
     assert world.underway.next_at(100, lambda now: now, 1.0) == until
     assert world.underway.may_begin(100, until)
-
-
-def test_whoever_waits_goes_on_when_all_of_its_writes_are_shown(world: World) -> None:
-    underway = world.underway
-    underway.wrote("waits", (A, B))
-    underway.park("waits")
-    world.shown.add(A)
-    assert not underway.shows("waits")
-    assert underway.unpark() == []
-    assert not underway.idle
-    world.shown.add(B)
-    assert underway.unpark() == ["waits"]
-    assert underway.unpark() == []
-    assert underway.idle
-
-
-def test_writes_of_those_who_do_not_wait_are_forgotten_once_they_are_shown(world: World) -> None:
-    world.underway.wrote("goes", (A,))
-    world.underway.unpark()
-    assert world.underway.unseen
-    world.shown.add(A)
-    world.underway.unpark()
-    assert not world.underway.unseen
-
-
-@pytest.mark.parametrize("lacking", [True, False])
-def test_whoever_made_what_came_and_went_unseen_goes_on_once(world: World, lacking: bool) -> None:
-    made, kept = Write(Key("pods", "default", "c"), 7, True), Write(Key("pods", "default", "d"), 8, True)
-    world.underway.wrote("one", [made, kept])
-    world.lacking = {made.key} if lacking else set()
-    world.shown = {made}
-    assert world.underway.unpark() == (["one"] if lacking else [])
-    world.shown.add(kept)
-    assert world.underway.unpark() == []
-    assert not world.underway.unseen
-
-
-def test_what_was_changed_and_has_gone_is_told_by_its_own_end(world: World) -> None:
-    world.underway.wrote("one", [A])
-    world.lacking, world.shown = {A.key}, {A}
-    assert world.underway.unpark() == []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fairlead.control.counted import Counted, recovered
+from fairlead.control.blocked_counts import Counted, recovered
 from fairlead.control.instructions import DECISIONS
 from fairlead.core import codec
 from fairlead.core.times import microtime

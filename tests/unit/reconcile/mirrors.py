@@ -14,7 +14,7 @@ from typing import Any
 from fairlead.cache.events import Framed, Listed, Marked
 from fairlead.cache.mirror import Mirror
 from fairlead.cache.view import MirrorView
-from fairlead.cache.wall import WallClock
+from fairlead.cache.wall_clock import WallClock
 from fairlead.decision.contract import FirstTurn
 from fairlead.decision.failure_detector import FailureDetector
 from fairlead.model.views import LEASES, Resource

@@ -8,8 +8,8 @@ import apsw
 import pytest
 
 from fairlead.store import schema
+from fairlead.store.bounded_logs import Lines
 from fairlead.store.compaction import Compaction
-from fairlead.store.lines import Lines
 from fairlead.store.recovery import _floors, read_all
 from fairlead.store.retention import LogBound
 from fairlead.store.rows import distinct_values

@@ -7,11 +7,11 @@ from pathlib import Path
 import apsw
 import pytest
 
-from fairlead.store import lines
-from fairlead.store.chain import TRIMMED
+from fairlead.store import bounded_logs
 from fairlead.store.checking import check
 from fairlead.store.contract import Batch, Note, Retention
-from fairlead.store.following import follow_all
+from fairlead.store.log_chain import TRIMMED
+from fairlead.store.log_verifying import follow_all
 from fairlead.store.retention import LogBound
 from fairlead.store.schema import FORMAT
 from fairlead.store.sqlite import SqliteJournal
@@ -52,7 +52,7 @@ def whole(path: Path, stream: str = "decisions") -> None:
 
 @pytest.fixture(autouse=True)
 def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lines, "_SLACK", 4)
+    monkeypatch.setattr(bounded_logs, "_SLACK", 4)
 
 
 def test_the_oldest_go_when_there_are_too_many_bytes(tmp_path: Path) -> None:
@@ -71,7 +71,7 @@ def test_the_oldest_go_when_there_are_too_many_bytes(tmp_path: Path) -> None:
 def test_bytes_that_were_there_before_are_counted_a_stretch_at_a_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lines, "_COUNTED", 10)
+    monkeypatch.setattr(bounded_logs, "_COUNTED", 10)
     path = tmp_path / "store.db"
     journal = opened(path)
     write(journal, 50)
@@ -114,16 +114,16 @@ def test_a_compaction_that_fails_trims_nothing(tmp_path: Path, monkeypatch: pyte
     path = tmp_path / "store.db"
     journal = opened(path, decisions=LogBound(seconds=10.0))
     write(journal, 20)
-    committed = lines.Lines._write
+    committed = bounded_logs.Lines._write
 
-    def failing(self: lines.Lines, changed: object) -> None:
+    def failing(self: bounded_logs.Lines, changed: object) -> None:
         raise apsw.FullError("no room")
 
-    monkeypatch.setattr(lines.Lines, "_write", failing)
+    monkeypatch.setattr(bounded_logs.Lines, "_write", failing)
     with pytest.raises(Exception, match="no room"):
         journal.compact(100.0, KEEP, 100)
     assert len(kept(journal)) == 20
-    monkeypatch.setattr(lines.Lines, "_write", committed)
+    monkeypatch.setattr(bounded_logs.Lines, "_write", committed)
     write(journal, 1, 21, at=95.0)
     journal.compact(100.0, KEEP, 100)
     assert kept(journal) == [21]

@@ -22,7 +22,7 @@ from fairlead.store.contract import (
     Note,
     Retention,
 )
-from fairlead.store.files import backup, read_backup
+from fairlead.store.database_files import backup, read_backup
 from fairlead.store.sqlite import SqliteJournal
 
 

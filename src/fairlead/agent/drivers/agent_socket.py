@@ -12,7 +12,7 @@ import os
 import select
 import sys
 
-from fairlead.agent.drivers.lean import from_json, to_json
+from fairlead.agent.drivers.lean_stdlib import from_json, to_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ import select
 
 from fairlead.agent.drivers import limits
 from fairlead.agent.drivers.launching import NOT_STARTED, launch
-from fairlead.agent.drivers.lean import from_json
+from fairlead.agent.drivers.lean_stdlib import from_json
 from fairlead.agent.drivers.log_files import STDERR, STDOUT, LogWriter, forget_old
 
 TYPE_CHECKING = False

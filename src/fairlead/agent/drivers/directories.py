@@ -9,9 +9,9 @@
     pods/UID/roots/CONTAINER/   $FAIRLEAD_ROOT: mounts are links in there
 
 pods/UID is closed to everybody but the agent and the pod's own group (`pod_group`): inside, the pod's containers share
-what they mount, whatever users they run as. Everything in it is opened by descriptor and without links (`beneath.py`):
-a pod may have put any there. Called by `pod.py`, off the loop. OSErrors go to the caller, who tells them; what cannot
-be right is a ValueError.
+what they mount, whatever users they run as. Everything in it is opened by descriptor and without links
+(`files_beneath.py`): a pod may have put any there. Called by `pod.py`, off the loop. OSErrors go to the caller, who
+tells them; what cannot be right is a ValueError.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from pathlib import Path
 import msgspec
 
 from fairlead.agent.contract import ContainerRun, Mount, Open, Volume
-from fairlead.agent.drivers import beneath
+from fairlead.agent.drivers import files_beneath
 from fairlead.agent.drivers.limits import Cgroups
 from fairlead.agent.drivers.private_mounts import CURRENT, open_volume
 from fairlead.agent.drivers.volume_files import fill, path_inside
@@ -67,11 +67,11 @@ class PodDirectory:
             return False
         return True
 
-    def open(self, inner: str = ".", flags: int = beneath.DIRECTORY) -> int:
+    def open(self, inner: str = ".", flags: int = files_beneath.DIRECTORY) -> int:
         """A descriptor of what is in it. OSError; ELOOP for a link."""
         base = os.open(self._parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
-            return beneath.open_beneath(base, f"{self._uid}/{inner}", flags)
+            return files_beneath.open_beneath(base, f"{self._uid}/{inner}", flags)
         finally:
             os.close(base)
 
@@ -79,7 +79,7 @@ class PodDirectory:
         """OSError or ValueError if it cannot be read."""
         directory = self.open()
         try:
-            return msgspec.json.decode(beneath.read_file(directory, "pod.json"), type=PodIdentity)
+            return msgspec.json.decode(files_beneath.read_file(directory, "pod.json"), type=PodIdentity)
         except msgspec.DecodeError as error:
             raise ValueError(f"{self.path}/pod.json is damaged: {error}") from None
         finally:
@@ -91,12 +91,12 @@ class PodDirectory:
         new = f"{_NEW}{self._uid}"
         parent = os.open(self._parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
-            beneath.remove_tree(parent, new)
+            files_beneath.remove_tree(parent, new)
             try:
                 self._make(parent, new, wanted, cgroups, private_mounts)
                 os.rename(new, self._uid, src_dir_fd=parent, dst_dir_fd=parent)
             except BaseException:
-                beneath.remove_tree(parent, new)
+                files_beneath.remove_tree(parent, new)
                 raise
         finally:
             os.close(parent)
@@ -105,13 +105,13 @@ class PodDirectory:
         self, parent: int, new: str, wanted: Open, cgroups: Cgroups | None, private_mounts: bool
     ) -> None:
         group = pod_group(parent, self._uid) if os.geteuid() == 0 and not private_mounts else None
-        place = beneath.make_directories(parent, new, _OWN)
+        place = files_beneath.make_directories(parent, new, _OWN)
         try:
             if group is not None:
                 os.fchown(place, -1, group)
                 os.fchmod(place, _GROUP_THROUGH)
             for name, mode in (("volumes", _THROUGH), ("roots", _THROUGH), ("logs", _OWN)):
-                os.close(beneath.make_directories(place, name, mode))
+                os.close(files_beneath.make_directories(place, name, mode))
             _fill_all(place, wanted.volumes, wanted.fs_group)
             version, bases = (cgroups.version, cgroups.bases) if cgroups is not None else (0, {})
             identity = PodIdentity(
@@ -125,7 +125,7 @@ class PodDirectory:
                 fs_group=wanted.fs_group,
                 private_mounts=private_mounts,
             )
-            beneath.write_new(place, "pod.json", msgspec.json.encode(identity))
+            files_beneath.write_new(place, "pod.json", msgspec.json.encode(identity))
         finally:
             os.close(place)
 
@@ -147,7 +147,7 @@ class PodDirectory:
         place = self.open()
         root = -1
         try:
-            root = beneath.make_directories(place, f"roots/{name}", _OWN)
+            root = files_beneath.make_directories(place, f"roots/{name}", _OWN)
             _give(root, run)
             _make_temporary(root, run)
             _Mounting(self.path, place, root, run, self.identity().private_mounts).all()
@@ -167,9 +167,9 @@ class PodDirectory:
             except FileNotFoundError:
                 pass  # it went before
             else:
-                beneath.remove_tree(parent, gone)
+                files_beneath.remove_tree(parent, gone)
                 os.rename(self._uid, gone, src_dir_fd=parent, dst_dir_fd=parent)
-            beneath.remove_tree(parent, gone)
+            files_beneath.remove_tree(parent, gone)
         finally:
             os.close(parent)
 
@@ -201,10 +201,10 @@ class _Mounting:
         sub_path = path_inside(mount.sub_path, "subPath")
         volume = "/".join(filter(None, (str(self._path), "volumes", mount.volume, sub_path)))
         target = f"/{inner}" if self._private else volume
-        base = self._source(self._done[outer], beneath.DIRECTORY) if outer else os.dup(self._root)
+        base = self._source(self._done[outer], files_beneath.DIRECTORY) if outer else os.dup(self._root)
         directory, _, name = inner.removeprefix(f"{outer}/" if outer else "").rpartition("/")
         try:
-            holder = beneath.make_directories(base, directory)
+            holder = files_beneath.make_directories(base, directory)
         except OSError as error:
             raise ValueError(
                 f"volumeMounts of container {self._run.name}: mountPath {mount.path} leads through something that is "
@@ -231,9 +231,9 @@ class _Mounting:
             try:
                 return open_volume(self._place, name, sub_path, flags)
             except FileNotFoundError:
-                if beneath.link_at(volume, CURRENT) is not None:
+                if files_beneath.link_at(volume, CURRENT) is not None:
                     raise
-                return beneath.make_directories(volume, sub_path, _ANYBODY)
+                return files_beneath.make_directories(volume, sub_path, _ANYBODY)
         except OSError as error:
             raise ValueError(
                 f"volumeMounts of container {self._run.name}: subPath {mount.sub_path} of volume {name}: "
@@ -274,7 +274,7 @@ def remove_directory(parent: Path, name: str) -> None:
     """As far as it goes: whatever is left is tried again at the next start."""
     base = os.open(parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        beneath.remove_tree(base, name)
+        files_beneath.remove_tree(base, name)
     except OSError:
         pass  # a disk that is ill
     finally:
@@ -288,7 +288,7 @@ def _safe(name: str, what: str) -> str:
 
 
 def _fill_all(place: int, volumes: Iterable[Volume], fs_group: int | None) -> None:
-    holder = beneath.open_beneath(place, "volumes", beneath.DIRECTORY)
+    holder = files_beneath.open_beneath(place, "volumes", files_beneath.DIRECTORY)
     try:
         for volume in volumes:
             fill(holder, _safe(volume.name, "a volume's name"), volume, fs_group)
@@ -308,7 +308,7 @@ def _make_temporary(root: int, run: ContainerRun) -> None:
     except FileExistsError:
         pass  # an earlier run's, or what that made of it
     try:
-        temporary = beneath.open_beneath(root, _TEMPORARY, beneath.DIRECTORY)
+        temporary = files_beneath.open_beneath(root, _TEMPORARY, files_beneath.DIRECTORY)
     except OSError:
         return
     try:
@@ -318,7 +318,7 @@ def _make_temporary(root: int, run: ContainerRun) -> None:
 
 
 def _place_link(holder: int, name: str, target: str) -> None:
-    there = beneath.link_at(holder, name)
+    there = files_beneath.link_at(holder, name)
     if there == target:
         return
     if there is not None:

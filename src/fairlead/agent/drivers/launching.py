@@ -12,7 +12,7 @@ import errno
 import os
 
 from fairlead.agent.drivers import limits, private_mounts, privileges, user_namespaces
-from fairlead.agent.drivers.lean import signal, to_json
+from fairlead.agent.drivers.lean_stdlib import signal, to_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

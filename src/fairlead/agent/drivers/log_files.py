@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 import time
 
-from fairlead.agent.drivers import beneath
+from fairlead.agent.drivers import files_beneath
 
 #: bound: processes | text of one record of a log | a further record
 TEXT_BYTES_MAX = 16 * 1024  # of one record
@@ -63,10 +63,10 @@ def forget_old(directory: str, attempt: int) -> None:
 def _open_directory(directory: str) -> int:
     """Made where it is missing, below the working directory, which is the pod's (below / for an absolute one)."""
     if not directory.startswith("/"):
-        return beneath.make_directories(beneath.HERE, directory, 0o700)
-    top = os.open("/", beneath.DIRECTORY)
+        return files_beneath.make_directories(files_beneath.HERE, directory, 0o700)
+    top = os.open("/", files_beneath.DIRECTORY)
     try:
-        return beneath.make_directories(top, directory, 0o700)
+        return files_beneath.make_directories(top, directory, 0o700)
     finally:
         os.close(top)
 
@@ -136,7 +136,7 @@ class LogWriter:
             if self._place < 0:
                 self._place = _open_directory(self._directory)
             flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK
-            self._file = beneath.open_beneath(self._place, log_file(self._attempt), flags, 0o600)
+            self._file = files_beneath.open_beneath(self._place, log_file(self._attempt), flags, 0o600)
             self._size = os.fstat(self._file).st_size
         if self._size and self._size + size > self._file_bytes_max:
             os.close(self._file)

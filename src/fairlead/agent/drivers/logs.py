@@ -17,7 +17,7 @@ from typing import BinaryIO, cast
 
 import msgspec
 
-from fairlead.agent.drivers import beneath
+from fairlead.agent.drivers import files_beneath
 from fairlead.agent.drivers.log_files import FILES_MAX, STAMP_LENGTH, format_stamp, list_attempts, log_file
 
 PIECE_BYTES = 64 * 1024
@@ -133,7 +133,7 @@ class _Files:
 
     def _open(self, age: int) -> BinaryIO | None:
         try:
-            fd = beneath.open_beneath(self._directory, self._name(age), os.O_RDONLY | os.O_NONBLOCK)
+            fd = files_beneath.open_beneath(self._directory, self._name(age), os.O_RDONLY | os.O_NONBLOCK)
         except OSError:
             return None  # not so many files; or a link, which is none of ours
         if not stat.S_ISREG(os.fstat(fd).st_mode):

@@ -11,9 +11,9 @@ that it would lie in is covered by a tmpfs into which its entries are bound one 
 pivot_root.
 
 `enter` is called by `launching.py` in the child that becomes the container, `join` in those that become its probes and
-hooks, both before the user is switched. Volumes are opened beneath the pod's directory, without links (`beneath.py`). A
-user who is not root makes a user namespace first, with nobody but itself in it. Standard library only, and nothing is
-imported once the files may be the pod's.
+hooks, both before the user is switched. Volumes are opened beneath the pod's directory, without links
+(`files_beneath.py`). A user who is not root makes a user namespace first, with nobody but itself in it. Standard
+library only, and nothing is imported once the files may be the pod's.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from __future__ import annotations
 import os
 import stat
 
-from fairlead.agent.drivers import beneath, mount_calls
+from fairlead.agent.drivers import files_beneath, mount_calls
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ COVERED_ENTRIES_MAX = 4096
 COVER_BYTES_MAX = 16 * 1024 * 1024
 _COVER_FILES_MAX = 2 * COVERED_ENTRIES_MAX
 _LINKS_MAX = 40
-_PATH, _THROUGH = os.O_PATH | os.O_CLOEXEC, beneath.THROUGH
+_PATH, _THROUGH = os.O_PATH | os.O_CLOEXEC, files_beneath.THROUGH
 _LIVE = ("dev", "proc", "sys")  # stay writable as far as they are when the root is not
 
 
@@ -46,13 +46,15 @@ class MountError(Exception):
 
 def open_volume(place: int, volume: str, sub_path: str, flags: int = os.O_PATH) -> int:
     """A volume of the pod whose directory is `place`, or what a subPath names in it. OSError; ELOOP for a link."""
-    whole = beneath.open_beneath(place, f"volumes/{volume}", beneath.DIRECTORY)
+    whole = files_beneath.open_beneath(place, f"volumes/{volume}", files_beneath.DIRECTORY)
     if not sub_path:
         return whole
     try:
-        current = beneath.link_at(whole, CURRENT)  # a link of the agent's, in a directory that only it writes
+        current = files_beneath.link_at(
+            whole, CURRENT
+        )  # a link of the agent's, in a directory that only it writes
         inner = sub_path if current is None or "/" in current else f"{current}/{sub_path}"
-        return beneath.open_beneath(whole, inner, flags)
+        return files_beneath.open_beneath(whole, inner, flags)
     finally:
         os.close(whole)
 
@@ -131,12 +133,12 @@ class _View:
         """All of these but the container's own root."""
         inner = "/".join(root.split("/")[-2:])  # of the pod's directory
         where = f"{os.getcwd()}/{inner}".strip("/")
-        own = mount_calls.clone(beneath.open_beneath(self._place, inner, _THROUGH))
+        own = mount_calls.clone(files_beneath.open_beneath(self._place, inner, _THROUGH))
         mount_calls.set_attributes(own, give=mount_calls.NO_SUID | mount_calls.NO_DEVICES)
         hiding = []
         for path in sorted(paths, key=len):
             try:
-                point = beneath.open_beneath(self._root, path.strip("/"), _PATH)
+                point = files_beneath.open_beneath(self._root, path.strip("/"), _PATH)
             except OSError:
                 continue  # it is not there
             if not stat.S_ISDIR(os.fstat(point).st_mode):
@@ -144,7 +146,7 @@ class _View:
                 continue
             hiding.append(mount_calls.new_tmpfs(COVER_BYTES_MAX, _COVER_FILES_MAX))
             mount_calls.move(hiding[-1], point)
-        point = beneath.make_directories(self._root, where, flags=_THROUGH)
+        point = files_beneath.make_directories(self._root, where, flags=_THROUGH)
         for cover in hiding:
             mount_calls.set_attributes(cover, give=mount_calls.READ_ONLY)
         mount_calls.move(own, point)
@@ -178,13 +180,13 @@ class _View:
         mount_calls.set_attributes(mount, give=mount_calls.NO_SUID | mount_calls.NO_DEVICES)
         directory, _, name = path.strip("/").rpartition("/")
         try:
-            holder = beneath.make_directories(self._root, directory, flags=_THROUGH)
-            if not beneath.is_there(holder, name):
+            holder = files_beneath.make_directories(self._root, directory, flags=_THROUGH)
+            if not files_beneath.is_there(holder, name):
                 if is_directory:
                     os.mkdir(name, 0o755, dir_fd=holder)
                 else:
-                    os.close(beneath.create(holder, name, 0o644))
-            point = beneath.open_beneath(holder, name, _PATH)
+                    os.close(files_beneath.create(holder, name, 0o644))
+            point = files_beneath.open_beneath(holder, name, _PATH)
             os.close(holder)
             mount_calls.move(mount, point)
             os.close(point)
@@ -202,7 +204,7 @@ class _View:
             for name in _LIVE:
                 try:
                     mount_calls.set_attributes(
-                        beneath.open_beneath(self._root, name, _PATH), take=mount_calls.READ_ONLY
+                        files_beneath.open_beneath(self._root, name, _PATH), take=mount_calls.READ_ONLY
                     )
                 except OSError:
                     pass  # not a mount of its own, or read-only on the machine as well
@@ -218,11 +220,11 @@ class _View:
             mount_calls.become_root(self._root)
 
     def _open(self, path: str, flags: int) -> int:
-        return beneath.open_beneath(self._root, path.strip("/") or ".", flags)
+        return files_beneath.open_beneath(self._root, path.strip("/") or ".", flags)
 
     def _cover(self, path: str) -> None:
         """Put a tmpfs over a directory of the machine, with all that is in it."""
-        under = self._open(path, beneath.DIRECTORY)
+        under = self._open(path, files_beneath.DIRECTORY)
         status = os.fstat(under)
         names = os.listdir(under)
         if len(names) > COVERED_ENTRIES_MAX:
@@ -231,7 +233,7 @@ class _View:
                 "directory, or make it on the node"
             )
         cover = mount_calls.new_tmpfs(COVER_BYTES_MAX, _COVER_FILES_MAX)
-        top = os.open(".", beneath.DIRECTORY, dir_fd=cover)
+        top = os.open(".", files_beneath.DIRECTORY, dir_fd=cover)
         if os.geteuid() == 0:
             os.fchown(top, status.st_uid, status.st_gid)
         os.fchmod(top, stat.S_IMODE(status.st_mode))
@@ -260,8 +262,8 @@ def _bind(under: int, cover: int, name: str) -> None:
     if stat.S_ISDIR(mode):
         os.mkdir(name, 0o755, dir_fd=cover)
     else:
-        os.close(beneath.create(cover, name, 0o644))
-    point = beneath.open_beneath(cover, name, _PATH)
+        os.close(files_beneath.create(cover, name, 0o644))
+    point = files_beneath.open_beneath(cover, name, _PATH)
     mount_calls.move(mount, point)
     os.close(point)
     os.close(mount)

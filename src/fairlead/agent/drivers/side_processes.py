@@ -11,7 +11,7 @@ import select
 
 from fairlead.agent.drivers.containers import READ_BYTES, SupervisedContainer
 from fairlead.agent.drivers.launching import launch
-from fairlead.agent.drivers.lean import from_json
+from fairlead.agent.drivers.lean_stdlib import from_json
 
 #: bound: processes | exec probes and hooks of one pod at a time | the probe fails, the hook is left out
 SIDE_PROCESSES_MAX = 16  # of one pod at a time

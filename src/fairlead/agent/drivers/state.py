@@ -14,8 +14,8 @@ from __future__ import annotations
 import os
 import time
 
-from fairlead.agent.drivers import beneath
-from fairlead.agent.drivers.lean import from_json, to_json
+from fairlead.agent.drivers import files_beneath
+from fairlead.agent.drivers.lean_stdlib import from_json, to_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def new_state(deadline: float) -> Json:
 def load(directory: int) -> Json | None:
     """None where there is none that can be read, or somebody has scribbled on it. `directory` is a descriptor."""
     try:
-        state = from_json(beneath.read_file(directory, FILE).decode())
+        state = from_json(files_beneath.read_file(directory, FILE).decode())
         return state if _is_sound(state) else None
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
@@ -114,7 +114,7 @@ def save(directory: int, state: Json) -> None:
     """All of it or nothing; OSError if it cannot be written."""
     new = f".{FILE}"
     try:
-        beneath.write_new(directory, new, to_json(state).encode())
+        files_beneath.write_new(directory, new, to_json(state).encode())
         os.replace(new, FILE, src_dir_fd=directory, dst_dir_fd=directory)
     except OSError:
         try:

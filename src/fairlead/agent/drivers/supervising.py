@@ -19,10 +19,10 @@ from fairlead.agent.drivers import procfs
 from fairlead.agent.drivers import state as states
 from fairlead.agent.drivers.agent_socket import AgentSocket
 from fairlead.agent.drivers.belonging import below, members
-from fairlead.agent.drivers.beneath import HERE
 from fairlead.agent.drivers.containers import SupervisedContainer
+from fairlead.agent.drivers.files_beneath import HERE
 from fairlead.agent.drivers.launching import adopt_orphans, boottime_timer, set_timer
-from fairlead.agent.drivers.lean import signal
+from fairlead.agent.drivers.lean_stdlib import signal
 from fairlead.agent.drivers.side_processes import HOOK, SIDE_PROCESSES_MAX, SideProcess
 from fairlead.agent.drivers.state import boottime
 

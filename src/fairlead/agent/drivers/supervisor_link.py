@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from fairlead.agent.drivers import beneath, supervisor
+from fairlead.agent.drivers import files_beneath, supervisor
 from fairlead.agent.drivers.agent_socket import FILE, LINE_BYTES_MAX
 from fairlead.agent.drivers.directories import PodDirectory
 from fairlead.agent.drivers.procfs import CONTAINER_TAG, POD_TAG, ROOT_TAG
@@ -98,7 +98,7 @@ async def start_supervisor(directory: PodDirectory, uid: str, deadline: float) -
     descriptor: everybody may read a command line."""
     place = directory.open()
     try:
-        log = beneath.create(place, LOG)
+        log = files_beneath.create(place, LOG)
     except OSError:
         os.close(place)
         raise
@@ -176,7 +176,7 @@ def last_words(directory: PodDirectory) -> str:
     except OSError:
         return "it said nothing"
     try:
-        said = beneath.read_file(place, LOG)[-_LOG_TOLD_BYTES:].decode("utf-8", "replace").strip()
+        said = files_beneath.read_file(place, LOG)[-_LOG_TOLD_BYTES:].decode("utf-8", "replace").strip()
     except OSError:
         return "it said nothing"
     finally:

@@ -17,7 +17,7 @@ import msgspec
 from fairlead.agent.calls import Purpose
 from fairlead.agent.contract import Ask, Sandbox
 from fairlead.agent.pace import Retry
-from fairlead.agent.pod.means import Means
+from fairlead.agent.pod.shared_by_pods import Means
 from fairlead.agent.views import BoundPod
 from fairlead.model.at_most_one import (
     ACCEPTED,

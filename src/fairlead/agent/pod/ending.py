@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from fairlead.agent.contract import Stop
 from fairlead.agent.pod.container import Runs
 from fairlead.agent.pod.launch import stop_command
-from fairlead.agent.pod.means import Means
+from fairlead.agent.pod.shared_by_pods import Means
 from fairlead.agent.views import BoundContainer, BoundPod
 from fairlead.core.times import parse_time
 

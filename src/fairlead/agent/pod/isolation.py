@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from fairlead.agent.contract import Isolation
 from fairlead.agent.views import BoundContainer, BoundPod
-from fairlead.ledger.walls import (
+from fairlead.ledger.isolation_needs import (
     adds_privileges,
     drops_though_it_escalates,
     groups_of,

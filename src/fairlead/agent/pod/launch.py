@@ -16,7 +16,7 @@ from fairlead.agent.pod.volumes import Unsupported, mounts
 from fairlead.agent.references import Missing, ReferenceLibrary
 from fairlead.agent.views import BoundContainer, BoundPod, ProbeSpec
 from fairlead.core import quantity
-from fairlead.ledger.walls import escalates
+from fairlead.ledger.isolation_needs import escalates
 
 
 def launch(

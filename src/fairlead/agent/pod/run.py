@@ -16,8 +16,8 @@ from fairlead.agent.pod.downward import Surroundings
 from fairlead.agent.pod.ending import deadline_at, stop_run
 from fairlead.agent.pod.launch import check_supported, launch
 from fairlead.agent.pod.life import Life
-from fairlead.agent.pod.means import Means
 from fairlead.agent.pod.plan import ContainerPlan, plan
+from fairlead.agent.pod.shared_by_pods import Means
 from fairlead.agent.pod.volumes import Unsupported, volumes
 from fairlead.agent.pod.worker import PodWorker
 from fairlead.agent.references import Missing, Pending

@@ -22,7 +22,7 @@ from fairlead.agent.pod.ending import (
     plan_stops,
 )
 from fairlead.agent.pod.life import Life
-from fairlead.agent.pod.means import Means
+from fairlead.agent.pod.shared_by_pods import Means
 from fairlead.agent.pod.status import NodeStanding, difference, status_of
 from fairlead.agent.pod.unheeded import warn_of_unheeded
 from fairlead.agent.pod.writes import Writes

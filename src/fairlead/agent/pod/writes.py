@@ -13,7 +13,7 @@ from __future__ import annotations
 from fairlead.agent.calls import MANAGER, Purpose
 from fairlead.agent.contract import Ask
 from fairlead.agent.pace import Retry
-from fairlead.agent.pod.means import Means
+from fairlead.agent.pod.shared_by_pods import Means
 from fairlead.agent.views import BoundPod
 from fairlead.core import codec
 from fairlead.model.reasons import LOST

@@ -27,8 +27,8 @@ from fairlead.api.access.users import (
     service_account_groups,
     service_account_name,
 )
+from fairlead.core.bounded_dict import BoundedDict
 from fairlead.core.errors import Unauthorized
-from fairlead.core.kept import BoundedDict
 from fairlead.model.key import Key
 from fairlead.store.contract import Reader
 

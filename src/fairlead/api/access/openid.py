@@ -17,8 +17,8 @@ import msgspec
 
 from fairlead.api.access.openid_settings import OpenIdSettings
 from fairlead.api.access.users import AUTHENTICATED, CREDENTIAL_ID, User
+from fairlead.core.bounded_dict import BoundedDict
 from fairlead.core.errors import Unauthorized
-from fairlead.core.kept import BoundedDict
 
 ALGORITHMS = ("RS256", "ES256")
 _RESERVED = "system:"

@@ -16,8 +16,8 @@ from fairlead.api.access.authn import Tokens, bearer_token, is_public
 from fairlead.api.access.client_certificates import ClientCertificate, user_of
 from fairlead.api.access.openid import OpenIdTokens, issuer_of
 from fairlead.api.access.users import ANONYMOUS, User
+from fairlead.core.bounded_dict import BoundedDict
 from fairlead.core.errors import Unauthorized
-from fairlead.core.kept import BoundedDict
 
 _SHOWN_KEPT = 4096  # certificates; who is forgotten and has a watch open must open it again
 

@@ -35,7 +35,7 @@ from fairlead.api.admission import (
 )
 from fairlead.api.admission.step import AdmissionStep
 from fairlead.api.attempt import Attempt
-from fairlead.core.kept import BoundedDict
+from fairlead.core.bounded_dict import BoundedDict
 from fairlead.model.kind import Kind
 from fairlead.store.contract import Entry, Reader
 

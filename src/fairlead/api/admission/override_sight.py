@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fairlead.api.attempt import Attempt
-from fairlead.api.sound import sound_entries
+from fairlead.api.sound_reader import sound_entries
 from fairlead.model.key import Key
 from fairlead.store.contract import Entry
 

@@ -18,7 +18,7 @@ from fairlead.api.apply.ownable import keep_ownable, keep_ownable_changes, touch
 from fairlead.api.attempt import Attempt, Manager
 from fairlead.api.plan import Context
 from fairlead.core import codec
-from fairlead.core.kept import BoundedDict
+from fairlead.core.bounded_dict import BoundedDict
 from fairlead.core.times import timestamp
 from fairlead.model.apply.elements import UndecodableError
 from fairlead.model.apply.managers import (

@@ -22,7 +22,7 @@ from msgspec import structs
 from fairlead.api.access.users import UNAUTHENTICATED
 from fairlead.api.audit.rules import DEFAULT_POLICY, READ_VERBS, AuditLevel, AuditPolicy, AuditTarget
 from fairlead.api.plan import Context
-from fairlead.core.kept import BoundedDict
+from fairlead.core.bounded_dict import BoundedDict
 from fairlead.core.spliced import Spliced
 from fairlead.core.times import timestamp
 from fairlead.store.contract import Note

@@ -20,7 +20,7 @@ from fairlead.api.flow.dealing import deal, number_of
 from fairlead.api.flow.levels import PriorityLevel, parse_level
 from fairlead.api.flow.matching import Schema, parse_schema
 from fairlead.core import codec
-from fairlead.core.kept import BoundedDict
+from fairlead.core.bounded_dict import BoundedDict
 from fairlead.model.kinds import flowschema, prioritylevelconfiguration
 from fairlead.model.kinds.prioritylevelconfiguration import CATCH_ALL_LEVEL, EXEMPT_LEVEL
 from fairlead.store.contract import DELETED, CommittedChange, Entry, Reader

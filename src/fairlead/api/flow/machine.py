@@ -1,11 +1,11 @@
 """Whose turn it is: takes requests as they arrive, and says which begins, which waits and which is refused.
 
-A machine like the store's, driven by `wire/turns.py`. There are two scarce things: turns of the one loop, and seats
-(`levels.py`), which a request holds from its beginning until it is answered. Levels share the turns in proportion to
-their shares of seats, the flows of a level equally; both by start-time fair queueing (`queues.py`), so that a level or
-a flow from which nothing came for a while is next when something comes. A level always has its own seats, and borrows
-what others lend and do not use. An exempt level needs no seat and refuses nobody, but takes turns like the others. A
-flow that has been alone for a moment has ALONE_SEATS, until another comes.
+A machine like the store's, driven by `wire/flow_driver.py`. There are two scarce things: turns of the one loop, and
+seats (`levels.py`), which a request holds from its beginning until it is answered. Levels share the turns in proportion
+to their shares of seats, the flows of a level equally; both by start-time fair queueing (`queues.py`), so that a level
+or a flow from which nothing came for a while is next when something comes. A level always has its own seats, and
+borrows what others lend and do not use. An exempt level needs no seat and refuses nobody, but takes turns like the
+others. A flow that has been alone for a moment has ALONE_SEATS, until another comes.
 
     Arrived --+--> Begin                  nobody waits, there is a seat and time in this turn of the loop
               +--> TurnSoon, LookAt       it waits in a queue of its level

@@ -1,7 +1,7 @@
 """How many seats a request takes, known before it is begun: one, and more for long lists and large bodies.
 
-Asked by `wire/turns.py` for each request. `in_turn` are requests that are answered in the turn in which they begin,
-because they wait for nothing: they need a turn, but never a seat that others hold.
+Asked by `wire/flow_driver.py` for each request. `in_turn` are requests that are answered in the turn in which they
+begin, because they wait for nothing: they need a turn, but never a seat that others hold.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """GET, PUT and PATCH of certificatesigningrequests/NAME/approval: its conditions, for those who approve.
 
-What may be written is judged by what it is, wherever it is written (`api/access/signing.py`); here nothing but the
-conditions is taken over.
+What may be written is judged by what it is, wherever it is written (`api/access/certificate_rights.py`); here nothing
+but the conditions is taken over.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import msgspec
 
-from fairlead.api import body, borrowing, charging, options, split
+from fairlead.api import body, borrowing, charging, options, spec_split
 from fairlead.api.admission.policies.mutating import mutate
 from fairlead.api.admission.policies.validating import validate
 from fairlead.api.attempt import Attempt
@@ -73,7 +73,7 @@ def create(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply 
 def _opened(current: Entry) -> tuple[Json, bytes | None, bytes]:
     """The pod as it is, and its managedFields. A spec that says nothing of what matters here is left as bytes, and
     empty in the tree."""
-    found = split.split_entry(current)
+    found = spec_split.split_entry(current)
     if found is not None:
         spec = bytes(found.opened.spec)
         if len(spec) > 2 and b'"nodeName"' not in spec and b'"schedulingGates"' not in spec:

@@ -9,11 +9,11 @@ import msgspec
 from fairlead.api import body, options
 from fairlead.api.changing import change
 from fairlead.api.desk import Desk
-from fairlead.api.exchanged import SCALE, number_at, scale_of, scale_paths, set_replicas
 from fairlead.api.finding import find
 from fairlead.api.objects import named_by, plain
 from fairlead.api.plan import Again, Context, Plan
 from fairlead.api.status import invalid
+from fairlead.api.subresource_kinds import SCALE, number_at, scale_of, scale_paths, set_replicas
 from fairlead.api.tables import render_one
 from fairlead.api.verbs.apply import configuration, conflict, owned_replicas
 from fairlead.api.verbs.patch import apply_patch, check_media

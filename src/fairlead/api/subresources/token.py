@@ -14,12 +14,12 @@ from fairlead.api.admission.policies.validating import validate
 from fairlead.api.attempt import Attempt
 from fairlead.api.audit.rules import object_target
 from fairlead.api.desk import Desk
-from fairlead.api.exchanged import TOKEN_REQUEST
 from fairlead.api.finding import find
 from fairlead.api.objects import tree
 from fairlead.api.options import dry_run
 from fairlead.api.plan import Context, Plan
 from fairlead.api.status import invalid
+from fairlead.api.subresource_kinds import TOKEN_REQUEST
 from fairlead.api.writing import plan_at
 from fairlead.core import codec, ids
 from fairlead.core.errors import BadRequest, Conflict, Forbidden, NotFound

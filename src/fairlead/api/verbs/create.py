@@ -14,9 +14,9 @@ from fairlead.api.brakes.judging import concerns_creates
 from fairlead.api.desk import Desk
 from fairlead.api.objects import key_of
 from fairlead.api.plan import AGAIN, Again, Context, Plan
-from fairlead.api.repeats import Like, RecordedReads, RepeatedCreate, like
+from fairlead.api.repeated_creates import Like, RecordedReads, RepeatedCreate, like
 from fairlead.api.spec_cache import CachedSpec
-from fairlead.api.split import SplitBody, split_body
+from fairlead.api.spec_split import SplitBody, split_body
 from fairlead.api.status import invalid
 from fairlead.api.tables import render_one
 from fairlead.api.writing import admit_and_validate, commit_error, exists_already, plan_create, stamp_new

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import msgspec
 
-from fairlead.api import body, options, spec_cache, split
+from fairlead.api import body, options, spec_cache, spec_split
 from fairlead.api.changing import change
 from fairlead.api.desk import Desk
 from fairlead.api.finding import find
@@ -63,7 +63,7 @@ def _opened(
     managedFields."""
     judged = desk.policies.active and desk.policies.concern(kind, request.subresource)
     if request.subresource == "status" and kind.beside_spec is not None and not judged:
-        found = split.split_entry(current)
+        found = spec_split.split_entry(current)
         if found is not None:
             spec = spec_cache.settled_spec(desk.tables, kind, found.opened.spec)
             if spec is not None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from fairlead.control.counted import RECOVERED
+from fairlead.control.blocked_counts import RECOVERED
 from fairlead.control.instructions import DECISIONS, TURNS
 from fairlead.core import codec
 from fairlead.core.times import parse_time

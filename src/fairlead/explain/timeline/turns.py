@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from fairlead.control.attempts import SCHEDULER
-from fairlead.control.counted import RECOVERED
+from fairlead.control.blocked_counts import RECOVERED
 from fairlead.control.record import CONFLICT
 from fairlead.explain import words
 from fairlead.explain.timeline.ages import Ages, read_told, stale_told

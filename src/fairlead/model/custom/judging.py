@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from fairlead.core import codec
-from fairlead.core.kept import BoundedDict
+from fairlead.core.bounded_dict import BoundedDict
 from fairlead.core.problems import Problems
 from fairlead.model.custom import structural
 from fairlead.model.custom.rules import check_rules

@@ -1,7 +1,8 @@
 """CertificateSigningRequest (certificates.k8s.io/v1): asks for a certificate, is approved by people or by rule, signed.
 
 Read by `model/catalog.py`. Who asks is written by admission (`api/admission/certificates.py`), who may approve and sign
-is judged in `api/access/signing.py`, and `runtime/server/signing.py` signs for the signers below.
+is judged in `api/access/certificate_rights.py`, and `runtime/server/certificate_signing.py` signs for the signers
+below.
 """
 
 from __future__ import annotations

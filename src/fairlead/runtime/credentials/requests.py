@@ -1,6 +1,6 @@
 """Reads and signs certificate requests with the authority of a data directory. Imported when there is one to sign.
 
-Called by `runtime/server/signing.py`, in a thread. Like `certificates.py` it imports `cryptography`.
+Called by `runtime/server/certificate_signing.py`, in a thread. Like `certificates.py` it imports `cryptography`.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ from fairlead.core.errors import DataDirectoryError, FormatError, UsageError
 from fairlead.core.times import timestamp
 from fairlead.runtime.data.revision_mark import write_closed_mark
 from fairlead.runtime.private_files import OWNER_ONLY, sync_directory, unwritable_error
-from fairlead.store import files as database
+from fairlead.store import database_files as database
 from fairlead.store.contract import Recovered
 
 FORMAT = 1

@@ -22,11 +22,11 @@ from fairlead.runtime.data import archive, decisions_file
 from fairlead.runtime.data.revision_mark import FILE, mark_doubt, read_acknowledged, read_mark
 from fairlead.runtime.private_files import unwritable_error
 from fairlead.store import checking
-from fairlead.store.chain import Followed
 from fairlead.store.checking import Findings
 from fairlead.store.contract import Damaged, Entry
-from fairlead.store.files import damage_explained, examined_log, merge_on_close, recognise
-from fairlead.store.following import FORMAT_OF_CHAINS, Heads, follow_all
+from fairlead.store.database_files import damage_explained, examined_log, merge_on_close, recognise
+from fairlead.store.log_chain import Followed
+from fairlead.store.log_verifying import FORMAT_OF_CHAINS, Heads, follow_all
 
 
 class Offer(NamedTuple):

@@ -30,7 +30,7 @@ from fairlead.control.instructions import DECISIONS, TURNS
 from fairlead.core.errors import Unavailable
 from fairlead.explain.index import MemoryIndex, touched_by
 from fairlead.store.contract import Journal
-from fairlead.store.files import pragma
+from fairlead.store.database_files import pragma
 from fairlead.store.log_reader import LogReader
 from fairlead.store.rows import insert_rows
 from fairlead.store.sqlite import SqliteJournal

@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 
 from fairlead.control.instructions import DECISIONS, TURNS, Record
 from fairlead.core import codec
+from fairlead.core.bounded_dict import BoundedDict
 from fairlead.core.errors import OperatorError
-from fairlead.core.kept import BoundedDict
 
 UNSENT = "unsent"
 FILE = "decisions.sqlite"

@@ -26,7 +26,7 @@ from fairlead.runtime.data.log_bounds import LOGS
 from fairlead.runtime.data.revision_mark import FILE as MARK_FILE
 from fairlead.runtime.data.revision_mark import RevisionMark, write_closed_mark
 from fairlead.runtime.private_files import sync_directory
-from fairlead.store.files import examined_log, newer_without_log
+from fairlead.store.database_files import examined_log, newer_without_log
 from fairlead.store.sqlite import SqliteJournal
 from fairlead.store.wal import LogReport
 

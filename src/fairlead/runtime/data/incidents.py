@@ -11,7 +11,7 @@ from pathlib import Path
 from fairlead.core.errors import DataDirectoryError
 from fairlead.replay.store_origin import StoreOrigin
 from fairlead.runtime.data.archive import DATABASE_FILE
-from fairlead.store import files as database
+from fairlead.store import database_files as database
 from fairlead.store.machine import Store
 from fairlead.store.sqlite import SqliteJournal
 

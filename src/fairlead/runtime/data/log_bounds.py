@@ -1,4 +1,4 @@
-"""How much each log of a store keeps. The audit log keeps its lines by number (`store/lines.py`). Used by
+"""How much each log of a store keeps. The audit log keeps its lines by number (`store/bounded_logs.py`). Used by
 `directory.py`.
 """
 

@@ -12,7 +12,7 @@ from fairlead.api.flow.counts import FlowCounts
 from fairlead.api.flow.machine import FlowMachine
 from fairlead.queue.histogram import BOUNDS_SECONDS
 from fairlead.runtime.metrics.contract import Metric, MetricSample
-from fairlead.wire.turns import Turns
+from fairlead.wire.flow_driver import Turns
 
 _PREFIX = "apiserver_flowcontrol"
 _FLOW = ("flow_schema", "priority_level")

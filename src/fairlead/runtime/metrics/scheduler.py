@@ -1,6 +1,6 @@
 """The scheduler's part of /metrics, with kube-scheduler's names and labels where the meaning is the same.
 
-Read off the plain integers of `control/tally.py` and of the queue when somebody asks. Called by `plane.py`.
+Read off the plain integers of `control/placement_tally.py` and of the queue when somebody asks. Called by `plane.py`.
 """
 
 from __future__ import annotations
@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from fairlead.control.placement_tally import Distribution
 from fairlead.control.placing import COMPONENT, Placer
 from fairlead.control.stages import StageTally
-from fairlead.control.tally import Distribution
 from fairlead.runtime.metrics.contract import Metric, MetricSample
 from fairlead.schedule.waiting import FLUSH, State
 

@@ -26,9 +26,9 @@ from fairlead.runtime.server.routes import ServerRoutes
 from fairlead.runtime.tracing.exporter import Exporter
 from fairlead.store.machine import Store
 from fairlead.store.watch import Hub
+from fairlead.wire.flow_driver import Turns
 from fairlead.wire.latency import BOUNDS_SECONDS, Latencies
 from fairlead.wire.listener import Listener
-from fairlead.wire.turns import Turns
 from fairlead.wire.watching import Watches
 
 AUDIT_COUNTED = Metric(

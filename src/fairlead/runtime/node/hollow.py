@@ -21,7 +21,7 @@ import uvloop
 
 from fairlead.agent.hollow.beats import Beat, Beats, onlooker
 from fairlead.agent.hollow.decider import ALLOCATABLE, hollow_decider
-from fairlead.control.alone import Alone
+from fairlead.control.no_leadership import Alone
 from fairlead.control.plane import Plane
 from fairlead.core.errors import OperatorError
 from fairlead.decision.decider import Decider

@@ -2,8 +2,9 @@
 
 `runtime/node/driver.py` hands it all routes whenever they change (`agent/services.py`). A route that stays keeps its
 listener, one that goes closes it; connections that live go on whatever becomes of their route. Backends take turns by
-their weights (`agent/turns.py`); one that refuses is passed over (`relay.py`). A route without backends is listened to
-all the same, and a connection to it reset: otherwise it could reach whoever listens on that port of all addresses.
+their weights (`agent/backend_turns.py`); one that refuses is passed over (`relay.py`). A route without backends is
+listened to all the same, and a connection to it reset: otherwise it could reach whoever listens on that port of all
+addresses.
 
 Where the address is in use, another agent of this machine serves it, with the same routes; it is taken over a moment
 after that one ends. One of the addresses that others hold is tried every TAKE_OVER_SECONDS, and all of them as soon as
@@ -21,8 +22,8 @@ import socket
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
+from fairlead.agent.backend_turns import BackendTurns
 from fairlead.agent.contract import Route
-from fairlead.agent.turns import BackendTurns
 from fairlead.runtime.node.relay import BUFFER_BYTES, Relay
 
 #: bound: plane | connections through a node's proxy | they wait

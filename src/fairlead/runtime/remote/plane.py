@@ -2,7 +2,7 @@
 
 The counterpart of `runtime/server/plane_driver.py`, which drives one in the server's own process. Used by
 `runtime/node/hollow.py` and `process.py`. What such a plane decides goes to `record`, before what follows from it is
-sent (`shipping.py`). Faults of an experiment strike here (`runtime/striking.py`), as in the server's process.
+sent (`shipping.py`). Faults of an experiment strike here (`runtime/chaos_faults.py`), as in the server's process.
 
 No server tells on demand how far a watch is. A mirror that has to know (a new leader's, which must have seen all that
 the former one did) lists once more. Resources that the server lacks are empty and stay so; what
@@ -38,10 +38,10 @@ from fairlead.model.views import Resource, View
 from fairlead.port.driving import Follow, ListAll, Stepped, WakeAt
 from fairlead.port.outcome import Outcome
 from fairlead.runtime.acts import ActLog
+from fairlead.runtime.chaos_faults import Striking
 from fairlead.runtime.clock import ClockStep
 from fairlead.runtime.driving import Driver
 from fairlead.runtime.remote.api import Remote
-from fairlead.runtime.striking import Striking
 from fairlead.runtime.tracing.tracer import Tracer
 
 log = logging.getLogger("fairlead.agent")

@@ -38,6 +38,7 @@ from fairlead.model.served import Served
 from fairlead.port.capabilities import Capabilities
 from fairlead.port.request import Request
 from fairlead.runtime import logs
+from fairlead.runtime.chaos_faults import Striking
 from fairlead.runtime.clock import Clock, follow_wall_clock
 from fairlead.runtime.data.decisions_file import DecisionsFile
 from fairlead.runtime.metrics.contract import MetricSample
@@ -52,7 +53,6 @@ from fairlead.runtime.remote.plane import RemotePlaneDriver
 from fairlead.runtime.remote.reaching import address_of, tls_of
 from fairlead.runtime.remote.settings import DEFAULT_SCHEDULER_NAME, ControlSettings
 from fairlead.runtime.remote.shipping import Shipping
-from fairlead.runtime.striking import Striking
 from fairlead.runtime.tracing.exporter import Exporter, started_exporter, tracer_of
 from fairlead.wire.client import Broken, HttpClient, NotSent
 

@@ -22,10 +22,10 @@ import msgspec
 from fairlead.control.instructions import Record
 from fairlead.control.plane import Plane
 from fairlead.explain.plane_told import told_elsewhere
+from fairlead.runtime.chaos_faults import Striking
 from fairlead.runtime.data.decisions_file import DecisionsFile, UnsentLine
 from fairlead.runtime.queues_told import queues_told
 from fairlead.runtime.remote.api import Remote
-from fairlead.runtime.striking import Striking
 from fairlead.wire.client import Broken, NotSent
 
 log = logging.getLogger("fairlead.control")

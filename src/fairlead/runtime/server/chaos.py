@@ -1,10 +1,10 @@
 """Which ChaosExperiment runs on this server, and what it has injected so far.
 
 Told of changes by `serving.py`, so that its end does not hang on watches which it may be holding back. The faults are
-carried out by `runtime/striking.py`, in this server's plane; planes in other processes are told of the experiment with
-the answer to what they report, and report what they injected (`plane_reports.py`). Ends by itself, when the object is
-deleted, and when the PlaneSettings no longer allow it. What was injected is counted in the object's status, and every
-answer that a fault gave is on the tape of this server's plane.
+carried out by `runtime/chaos_faults.py`, in this server's plane; planes in other processes are told of the experiment
+with the answer to what they report, and report what they injected (`plane_reports.py`). Ends by itself, when the object
+is deleted, and when the PlaneSettings no longer allow it. What was injected is counted in the object's status, and
+every answer that a fault gave is on the tape of this server's plane.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from fairlead.model.kinds import planesettings
 from fairlead.model.kinds.chaosexperiment import KIND, ends_at
 from fairlead.model.policy.plane_knobs import NAME
 from fairlead.port.request import MERGE_PATCH, Request
+from fairlead.runtime.chaos_faults import CHAOS_SECONDS, Striking
 from fairlead.runtime.server.host import ServingHost
-from fairlead.runtime.striking import CHAOS_SECONDS, Striking
 from fairlead.store.contract import CommittedChange, Entry, Reader
 from fairlead.store.damage import is_stand_in
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from fairlead.api import options
 from fairlead.api.access.sight import Sight
 from fairlead.api.plan import Context
-from fairlead.control.writes import WriteLoop
+from fairlead.control.write_loops import WriteLoop
 from fairlead.core import codec
 from fairlead.core.errors import NotFound
 from fairlead.explain.coupling.answer import coupled

@@ -16,7 +16,7 @@ import msgspec
 from fairlead.api.access.breakglass.judging import opened_review
 from fairlead.api.audit.recording import STREAM
 from fairlead.api.audit.rules import WRITE_VERBS
-from fairlead.api.sound import sound_entries
+from fairlead.api.sound_reader import sound_entries
 from fairlead.core import codec
 from fairlead.core.times import timestamp
 from fairlead.model.kind import Json

@@ -1,9 +1,9 @@
 """Completes the log of decisions after a plane was killed: blocked decisions that it had counted and not written down.
 
-A plane leaves each count in the ring of turns (`control/counted.py`). When a plane of that name begins anew, in this
-process (`serving.py`) or in another (`plane_reports.py`), what its former life counted last of each object is compared
-with the log of decisions, and written where that does not have it. Done elsewhere than on the loop where it takes long
-(`answering.py`), and twice is once: what was written covers the count.
+A plane leaves each count in the ring of turns (`control/blocked_counts.py`). When a plane of that name begins anew, in
+this process (`serving.py`) or in another (`plane_reports.py`), what its former life counted last of each object is
+compared with the log of decisions, and written where that does not have it. Done elsewhere than on the loop where it
+takes long (`answering.py`), and twice is once: what was written covers the count.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from fairlead.control.counted import COUNTED, Counted, covers, read_counted, recovered
+from fairlead.control.blocked_counts import COUNTED, Counted, covers, read_counted, recovered
 from fairlead.control.instructions import DECISIONS, TURNS
 from fairlead.core import codec
 from fairlead.core.errors import ApiError

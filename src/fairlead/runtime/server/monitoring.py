@@ -4,7 +4,7 @@
 a few at a time and no more in a second than `monitors.commitsPerSecondMax` of the PlaneSettings. What comes faster is
 dropped and counted, and what needs to know all there is learns it anew when it is calm. Who wrote is joined from the
 audit log. What is found becomes an Event beside the object, a line in the log and a metric; loops are kept by the plane
-(`control/writes.py`). Invariants are those of the simulator (`sim/live.py`).
+(`control/write_loops.py`). Invariants are those of the simulator (`sim/live.py`).
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from fairlead.control.feedback import follows
 from fairlead.control.footprints import footprints, reads_of
 from fairlead.control.plane import Plane
 from fairlead.control.record import STREAM as DECISIONS
-from fairlead.control.writes import DecisionLine, WriteLoop, describe_loop
-from fairlead.core.kept import BoundedDict
+from fairlead.control.write_loops import DecisionLine, WriteLoop, describe_loop
+from fairlead.core.bounded_dict import BoundedDict
 from fairlead.decision.contract import EventNote, Regarding
 from fairlead.decision.footprint import field_of, touches
 from fairlead.decision.notes import WARNING

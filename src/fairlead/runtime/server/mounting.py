@@ -11,8 +11,8 @@ from fairlead.api.access.reviews import REVIEWS
 from fairlead.api.audit import recording as audit
 from fairlead.api.desk import Desk
 from fairlead.api.discovery import Discovery, Virtual
-from fairlead.api.empty import EMPTY
-from fairlead.api.empty import VERBS as READS
+from fairlead.api.empty_kinds import EMPTY
+from fairlead.api.empty_kinds import VERBS as READS
 from fairlead.api.metrics import METRICS, VERBS
 from fairlead.control.diagnosis import Check
 from fairlead.explain.sources import Sources

@@ -5,7 +5,8 @@ sharing its immutable entries. Everything runs on the event loop, a bounded numb
 that requests of clients get theirs in between.
 
 All that the plane is told, and what it sends, goes on a tape (`replay/tape.py`), which is written to the log DELIVERIES
-a few times a second: what a closed replay is fed. Faults of an experiment strike here as well (`runtime/striking.py`).
+a few times a second: what a closed replay is fed. Faults of an experiment strike here as well
+(`runtime/chaos_faults.py`).
 """
 
 from __future__ import annotations
@@ -39,10 +40,10 @@ from fairlead.port.driving import Follow, ListAll, Started, Stepped, WakeAt
 from fairlead.port.outcome import Outcome, outcome_of
 from fairlead.replay.tape import TapeWriter
 from fairlead.runtime.acts import ActLog
+from fairlead.runtime.chaos_faults import Striking
 from fairlead.runtime.clock import ClockStep
 from fairlead.runtime.driving import Driver
 from fairlead.runtime.server.host import ServingHost
-from fairlead.runtime.striking import Striking
 from fairlead.runtime.tracing.tracer import Tracer
 from fairlead.store.contract import Compacted, FutureRevision, Note
 from fairlead.store.machine import Store

@@ -24,8 +24,8 @@ from fairlead.api.access.sight import Sight
 from fairlead.api.plan import Context
 from fairlead.control.instructions import DECISIONS, TURNS
 from fairlead.core import codec
+from fairlead.core.bounded_dict import BoundedDict
 from fairlead.core.errors import BadRequest, TooManyRequests, Unavailable
-from fairlead.core.kept import BoundedDict
 from fairlead.core.times import parse_time
 from fairlead.explain.asking import Asking
 from fairlead.explain.index import DecisionIndex, log_key

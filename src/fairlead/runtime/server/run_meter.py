@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from fairlead.api.sound import sound_entries
+from fairlead.api.sound_reader import sound_entries
 from fairlead.control.record import text_of
 from fairlead.core import codec
 from fairlead.core.errors import StorageReadError, TooManyRequests, Unavailable

@@ -41,11 +41,12 @@ from fairlead.runtime.metrics.server import MeasuredParts, server_samples
 from fairlead.runtime.server import first_run
 from fairlead.runtime.server.answering import Answering
 from fairlead.runtime.server.bootstrap import ensure_initial_objects
+from fairlead.runtime.server.certificate_signing import Signing
 from fairlead.runtime.server.chaos import Chaos
+from fairlead.runtime.server.commit_listeners import Hearing
 from fairlead.runtime.server.event_expirer import EventExpirer
 from fairlead.runtime.server.granting import Granting
 from fairlead.runtime.server.health import damage_told
-from fairlead.runtime.server.hearing import Hearing
 from fairlead.runtime.server.host import ServingHost
 from fairlead.runtime.server.listening import listen, server_tls
 from fairlead.runtime.server.local_agents import LocalAgent
@@ -64,7 +65,6 @@ from fairlead.runtime.server.routes import ServerRoutes
 from fairlead.runtime.server.run_meter import RunMeter
 from fairlead.runtime.server.settings import ServeSettings
 from fairlead.runtime.server.signed_in import SignedIn
-from fairlead.runtime.server.signing import Signing
 from fairlead.runtime.server.store_driver import StoreDriver
 from fairlead.runtime.server.unled import Unled
 from fairlead.runtime.tracing.exporter import Exporter, started_exporter, tracer_of
@@ -72,9 +72,9 @@ from fairlead.store.contract import CommittedChange, Journal, Retention
 from fairlead.store.machine import Store
 from fairlead.wire.documents import Documents
 from fairlead.wire.exchange import Exchange
+from fairlead.wire.flow_driver import Turns
 from fairlead.wire.handler import Handler
 from fairlead.wire.listener import Listener
-from fairlead.wire.turns import Turns
 from fairlead.wire.watching import Watches
 
 log = logging.getLogger("fairlead.runtime")

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from fairlead.api.sound import sound_entries
+from fairlead.api.sound_reader import sound_entries
 from fairlead.control.requests import request_of
 from fairlead.model.key import Key
 from fairlead.model.marks import PLANE_LEASE, PLANE_NAMESPACE

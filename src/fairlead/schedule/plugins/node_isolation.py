@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from fairlead.ledger.walls import NONE, Walls
+from fairlead.ledger.isolation_needs import NONE, Walls
 from fairlead.model.marks import AGENT_GROUP, AGENT_USER, ISOLATES_MOUNTS, ISOLATES_USERS
 from fairlead.model.selectors import Requirement
 from fairlead.schedule.contract import Prepared

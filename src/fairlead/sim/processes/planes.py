@@ -28,7 +28,7 @@ from fairlead.port.request import READ_VERBS
 from fairlead.sim.calls import what_of
 from fairlead.sim.chance import Chance, FaultStream, Stream
 from fairlead.sim.digest import Digest
-from fairlead.sim.met import Met
+from fairlead.sim.encounters import Met
 from fairlead.sim.network import Link
 from fairlead.sim.processes.driving import SimulatedProcess
 from fairlead.sim.time import Timeline

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from fairlead.api.access.sign_in import SignIn
 from fairlead.api.desk import Desk
+from fairlead.api.pending_rules import RulesUnderWay
 from fairlead.api.server import Api
-from fairlead.api.under_way import RulesUnderWay
 from fairlead.sim.parts import replacing
 from fairlead.store.contract import Transaction
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from fairlead.control.own_writes import Write
 from fairlead.control.plane import Plane
-from fairlead.control.turn import Write
 from fairlead.sim.parts import Parts
 from fairlead.sim.zoo.wrapping import fresh_names, wrap
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from fairlead.control.plane import Plane
+from fairlead.control.refusal_waits import Waiter, Waits
 from fairlead.control.refusals import Refusals
 from fairlead.control.turn import Turn
-from fairlead.control.waits import Waiter, Waits
 from fairlead.decision.contract import Verdict
 from fairlead.model.views import View
 from fairlead.sim.parts import replacing

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from fairlead.agent.contract import ContainerRun, Mount, Open, Volume
-from fairlead.agent.drivers import beneath
+from fairlead.agent.drivers import files_beneath
 from fairlead.agent.drivers.directories import PodDirectory, tidy
 
 FILES = Volume("files", (("a", b"one", 0o644), ("deep/b", b"two", 0o400)))
@@ -66,7 +66,7 @@ def test_a_refresh_that_fails_leaves_what_was(tmp_path: Path, monkeypatch: pytes
     def full(*_: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(beneath, "write_new", full)
+    monkeypatch.setattr(files_beneath, "write_new", full)
     with pytest.raises(OSError):
         pod.refresh([Volume("files", (("a", b"new", 0o644),))])
     assert content(place) == {"a": "one", "deep/b": "two"}
@@ -135,7 +135,7 @@ def test_files_of_a_volume_stay_inside(tmp_path: Path, path: str) -> None:
 
 def test_removal_is_at_once_for_whoever_looks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pod = opened(tmp_path, FILES)
-    real = beneath.remove_tree
+    real = files_beneath.remove_tree
     calls: list[str] = []
 
     def interrupted(base: int, name: str) -> None:
@@ -143,11 +143,11 @@ def test_removal_is_at_once_for_whoever_looks(tmp_path: Path, monkeypatch: pytes
         if len(calls) > 1:
             raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr(beneath, "remove_tree", interrupted)
+    monkeypatch.setattr(files_beneath, "remove_tree", interrupted)
     with pytest.raises(OSError):
         pod.remove()
     assert not pod.exists
-    monkeypatch.setattr(beneath, "remove_tree", real)
+    monkeypatch.setattr(files_beneath, "remove_tree", real)
     pod.remove()
     assert list(tmp_path.iterdir()) == []
 

@@ -12,7 +12,7 @@ import pytest
 
 from fairlead.agent.drivers import state as states
 from fairlead.agent.drivers.directories import PodIdentity
-from fairlead.agent.drivers.lean import to_json
+from fairlead.agent.drivers.lean_stdlib import to_json
 from fairlead.agent.drivers.sandboxes import sandbox
 
 ENDED = {

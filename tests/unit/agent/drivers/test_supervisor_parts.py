@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlead.agent.drivers import launching, limits, procfs, state, supervisor
-from fairlead.agent.drivers.lean import from_json, to_json
+from fairlead.agent.drivers.lean_stdlib import from_json, to_json
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),

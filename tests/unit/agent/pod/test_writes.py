@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from fairlead.agent.pace import Pace
-from fairlead.agent.pod.means import Means
+from fairlead.agent.pod.shared_by_pods import Means
 from fairlead.agent.pod.writes import Writes
 from fairlead.agent.views import BoundPod
 from fairlead.model.views import Json

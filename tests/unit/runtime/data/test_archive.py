@@ -17,7 +17,7 @@ from fairlead.model.key import Key
 from fairlead.runtime.credentials import identity
 from fairlead.runtime.data.archive import DATABASE_FILE, restore_backup, write_backup
 from fairlead.runtime.data.directory import open_data_directory
-from fairlead.store import files as database
+from fairlead.store import database_files as database
 from fairlead.store.contract import ADDED, Batch, CommittedChange, Entry, Note
 from fairlead.store.sqlite import SqliteJournal
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairlead.control.counted import Counted, counted_line
+from fairlead.control.blocked_counts import Counted, counted_line
 from fairlead.control.instructions import DECISIONS, TURNS
 from fairlead.core import codec
 from fairlead.core.times import microtime

@@ -22,7 +22,7 @@ from collections.abc import Iterable, Mapping
 from fairlead.api.access.rbac.rules import missing, rules_of
 from fairlead.api.access.reviews import AUTHENTICATION, AUTHORIZATION, REVIEWS
 from fairlead.api.access.users import AUTHENTICATED, MASTERS, UNAUTHENTICATED, VIEWERS
-from fairlead.api.empty import EMPTY
+from fairlead.api.empty_kinds import EMPTY
 from fairlead.api.metrics import METRICS
 from fairlead.model.aggregation import gather_rules
 from fairlead.model.kind import Json, Kind

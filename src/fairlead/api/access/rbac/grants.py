@@ -34,7 +34,7 @@ from fairlead.api.access.rbac.subjects import (
     parse_binding,
 )
 from fairlead.api.access.users import EVERYONE, User
-from fairlead.core.kept import BoundedDict
+from fairlead.core.bounded_dict import BoundedDict
 from fairlead.model.key import Key
 from fairlead.store.contract import DELETED, CommittedChange, Entry, Reader
 from fairlead.store.damage import is_stand_in, name_object

@@ -15,8 +15,8 @@ from fairlead.api.admission.policies.in_force import AdmissionPolicy, PolicyBind
 from fairlead.api.admission.policies.matching import WriteFacts
 from fairlead.api.attempt import Attempt
 from fairlead.api.desk import Desk
-from fairlead.api.exchanged import KINDS, scale_of
 from fairlead.api.objects import plain
+from fairlead.api.subresource_kinds import KINDS, scale_of
 from fairlead.core import ids
 from fairlead.core.errors import ApiError, Cause, Invalid
 from fairlead.model.cel.errors import EvaluationError

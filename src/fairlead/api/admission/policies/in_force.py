@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from fairlead.api.admission.policies.matching import Constraints, constraints_of
-from fairlead.core.kept import BoundedDict
+from fairlead.core.bounded_dict import BoundedDict
 from fairlead.core.problems import Problems
 from fairlead.model.key import Key
 from fairlead.model.kind import Json, Kind

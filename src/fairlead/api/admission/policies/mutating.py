@@ -18,7 +18,7 @@ from fairlead.api.apply.managing import encoded_entries, stored_entries
 from fairlead.api.apply.ownable import keep_ownable_changes
 from fairlead.api.attempt import Attempt
 from fairlead.api.desk import Desk
-from fairlead.api.exchanged import KINDS, SCALE, set_replicas
+from fairlead.api.subresource_kinds import KINDS, SCALE, set_replicas
 from fairlead.core import codec
 from fairlead.core.errors import ApiError
 from fairlead.core.times import timestamp

@@ -7,7 +7,7 @@ import logging
 import pytest
 
 from fairlead.model.key import Key
-from fairlead.runtime.server.hearing import Hearing
+from fairlead.runtime.server.commit_listeners import Hearing
 from fairlead.runtime.server.run_meter import RunMeter
 from fairlead.store.contract import ADDED, CommittedChange, Entry
 from fairlead.testing import plane

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fairlead.agent.hollow.decider import hollow_decider
-from fairlead.control.alone import Alone
+from fairlead.control.no_leadership import Alone
 from fairlead.control.plane import Plane
 from tests.inprocess import InProcess
 from tests.unit.control import driving

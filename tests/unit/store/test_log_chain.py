@@ -14,11 +14,11 @@ import pytest
 
 from fairlead.runtime.data.checking import check_directory, follow_chains
 from fairlead.runtime.data.directory import open_data_directory
-from fairlead.store import lines
-from fairlead.store.chain import REPAIRED, TRIMMED, UPGRADED, Chain, Followed, link, verify
+from fairlead.store import bounded_logs
 from fairlead.store.contract import Batch, JournalError, Note
-from fairlead.store.files import backup
-from fairlead.store.following import follow_all
+from fairlead.store.database_files import backup
+from fairlead.store.log_chain import REPAIRED, TRIMMED, UPGRADED, Chain, Followed, link, verify
+from fairlead.store.log_verifying import follow_all
 from fairlead.store.schema import FORMAT
 from fairlead.store.sqlite import SqliteJournal
 
@@ -163,7 +163,7 @@ def test_a_head_of_a_line_that_is_not_there_is_a_break(path: Path) -> None:
 
 
 def test_retention_leaves_an_anchor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lines, "_SLACK", 3)
+    monkeypatch.setattr(bounded_logs, "_SLACK", 3)
     path = tmp_path / "store.db"
     written(path, 30, notes_max=10)
     found = followed(path)
@@ -198,7 +198,7 @@ def test_lines_that_are_older_than_the_chain_stay_before_it(
     assert (found.lines, found.older) == (4, 12)
     assert found.chain is not None
     assert (found.chain.first, found.chain.why) == (13, UPGRADED)
-    monkeypatch.setattr(lines, "_SLACK", 1)
+    monkeypatch.setattr(bounded_logs, "_SLACK", 1)
     written(path, 20, first=17, notes_max=5)
     found = followed(path)
     assert found.whole

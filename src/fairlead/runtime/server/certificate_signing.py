@@ -1,8 +1,8 @@
 """Approves by rule and signs certificate requests, beside the API and like any client of it.
 
 Fed by `serving.py` with every change. What is approved by rule, and who else may approve, is decided in
-`api/access/signing.py`; here requests for the signers of this plane are read, signed with the authority of the data
-directory, and told why where that cannot be. Requests for other signers are left alone.
+`api/access/certificate_rights.py`; here requests for the signers of this plane are read, signed with the authority of
+the data directory, and told why where that cannot be. Requests for other signers are left alone.
 
     kubernetes.io/kube-apiserver-client          anybody's; approved by people alone. Never a member of system:masters
     kubernetes.io/kube-apiserver-client-kubelet  a node's: CN=system:node:NAME, O=system:nodes; by people or by rule
@@ -16,9 +16,9 @@ from base64 import b64decode, b64encode
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from fairlead.api.access.signing import approving_rule
+from fairlead.api.access.certificate_rights import approving_rule
 from fairlead.api.access.users import MASTERS, NODE_PREFIX, NODES
-from fairlead.api.sound import sound_entries
+from fairlead.api.sound_reader import sound_entries
 from fairlead.core import codec
 from fairlead.model.key import Key
 from fairlead.model.kind import Json

@@ -15,7 +15,7 @@ from time import monotonic  # by name: what the fence must find as well
 import pytest
 
 from fairlead.cli.main import main
-from fairlead.sim.fence import Trespass, raise_fence
+from fairlead.sim.purity_guard import Trespass, raise_fence
 from fairlead.sim.run import Runner
 
 DOORS = {

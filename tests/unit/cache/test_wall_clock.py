@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fairlead.cache.view import MirrorView
-from fairlead.cache.wall import CLOCK_STEPS_REMEMBERED_MAX, WallClock
+from fairlead.cache.wall_clock import CLOCK_STEPS_REMEMBERED_MAX, WallClock
 
 
 def test_an_instant_has_the_wall_time_that_it_had() -> None:

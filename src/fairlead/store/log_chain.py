@@ -1,9 +1,9 @@
 """The chain of a log's lines: each has a SHA-256 over itself and the one before, so that a gap or an edit shows.
 
-`lines.py` makes the links when it appends, in the order of commits and in their transaction, so that a kill leaves a
-whole chain. `verify` follows it, for `fairlead audit verify` and `fairlead check`. Where a chain begins is an anchor:
-lines that retention took away leave the digest of the last of them, lines that are older than chains leave none.
-Pure.
+`bounded_logs.py` makes the links when it appends, in the order of commits and in their transaction, so that a kill
+leaves a whole chain. `verify` follows it, for `fairlead audit verify` and `fairlead check`. Where a chain begins is an
+anchor: lines that retention took away leave the digest of the last of them, lines that are older than chains leave
+none. Pure.
 
 Whoever can write the file can make all links anew. What they cannot change is a head that was noted elsewhere: a line's
 number and digest stand for all lines up to it (`heads` of `verify`).

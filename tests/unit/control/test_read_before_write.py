@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from fairlead.control.instructions import Call
-from fairlead.control.narrow import Narrow, Versions
+from fairlead.control.read_before_write import Narrow, Versions
 from fairlead.model.key import Key
 from fairlead.model.premise import Premise
 from fairlead.port.capabilities import KUBERNETES, Capabilities

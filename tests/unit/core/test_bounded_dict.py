@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fairlead.core.kept import BoundedDict
+from fairlead.core.bounded_dict import BoundedDict
 
 
 def test_the_one_that_came_first_goes_first_and_a_value_may_change() -> None:

@@ -1,8 +1,8 @@
 """The bounded logs of the sqlite journal (`audit`, `decisions`): lines are appended with a batch, the oldest go.
 
 Part of `sqlite.py`, which calls it inside a transaction, on its writing connection: with a batch, and with compaction
-(`tend`). Each line is linked to the one before (`chain.py`); what a chain begins and ends with is a row of `chains`,
-written in the same transaction.
+(`tend`). Each line is linked to the one before (`log_chain.py`); what a chain begins and ends with is a row of
+`chains`, written in the same transaction.
 
 Each log has its bound (`retention.LogBound`): lines, bytes, age. How many bytes there are is counted from the newest
 line back, a stretch with each compaction, so that no start waits for it: until all are counted a log may be larger than
@@ -17,9 +17,9 @@ from typing import Any
 import apsw
 import msgspec
 
-from fairlead.store.chain import REPAIRED, TRIMMED, UPGRADED, Chain, link
 from fairlead.store.contract import Note
 from fairlead.store.digests import note_digest
+from fairlead.store.log_chain import REPAIRED, TRIMMED, UPGRADED, Chain, link
 from fairlead.store.retention import LogBound, LogSize
 from fairlead.store.rows import distinct_values, insert_rows
 from fairlead.store.seal import Total

@@ -1,6 +1,6 @@
 """The chains of a database's logs, followed line by line: what `fairlead audit verify` and `fairlead check` tell.
 
-Reads only, on any connection; what the links mean is `chain.py`.
+Reads only, on any connection; what the links mean is `log_chain.py`.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from typing import Any
 
 import apsw
 
-from fairlead.store.chain import UPGRADED, Chain, Followed, Line, verify
-from fairlead.store.lines import read_chains
+from fairlead.store.bounded_logs import read_chains
+from fairlead.store.log_chain import UPGRADED, Chain, Followed, Line, verify
 from fairlead.store.rows import distinct_values
 
 _LINES = "SELECT seq, at, revision, body, link FROM notes WHERE stream = ? ORDER BY seq"

@@ -2,7 +2,7 @@
 
 Rights are about what is written, not about the address it is written to: whoever changes Approved or Denied needs the
 verb `approve` on the signer, whoever writes the certificate needs `sign`, as Kubernetes' own admission has it. Asked by
-`api/writing.py` of every write that passed admission, and by `runtime/server/signing.py`. Pure.
+`api/writing.py` of every write that passed admission, and by `runtime/server/certificate_signing.py`. Pure.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fairlead.control.writes import (
+from fairlead.control.write_loops import (
     CONTENTS_KEPT_MAX,
     LOOPS_KEPT_MAX,
     WRITES_KEPT_MAX,

@@ -13,8 +13,8 @@ known but that: it is asked for alone, and so are all if the whole was refused. 
 is looked at.
 
 What follows from a refusal (its condition, then the evictions) goes the same way, one after the other. Used by
-`placing.py`, which decides; both work on the same snapshot and the same queue. Calls, postponed looks and writes that
-are not shown yet are in `underway.py`, as those of controllers.
+`placing.py`, which decides; both work on the same snapshot and the same queue. Calls and postponed looks are in
+`underway.py`, writes that are not shown yet in `own_writes.py`, as those of controllers.
 """
 
 from __future__ import annotations
@@ -27,11 +27,12 @@ from fairlead.cache.mirror import Mirror
 from fairlead.control.attempts import Reads, mark_retrying, outcome_record
 from fairlead.control.health import Health
 from fairlead.control.instructions import Call, Outbox, Record
+from fairlead.control.own_writes import OwnWrites, Write, is_shown
+from fairlead.control.placement_tally import ERROR, SCHEDULED, UNSCHEDULABLE, PlacementTally
 from fairlead.control.record import CONFLICT, LOOKED_UP, REFUSED, UNKNOWN
 from fairlead.control.requests import bindings_of, request_of
-from fairlead.control.tally import ERROR, SCHEDULED, UNSCHEDULABLE, PlacementTally
-from fairlead.control.turn import Next, Turn, Write
-from fairlead.control.underway import Underway, is_shown
+from fairlead.control.turn import Next, Turn
+from fairlead.control.underway import Underway
 from fairlead.core import codec
 from fairlead.decision.contract import EventNote
 from fairlead.decision.effects import Bind, Effect
@@ -87,14 +88,18 @@ class Flights:
         self.conflicts = self.unknown = 0  # plain counts
         self._name, self._health, self._new_call, self._mirrors = name, health, new_call, mirrors
         self._tell, self._read = tell, read
-        self.underway: Underway[Flight, Flight] = Underway(
-            name, health, new_call, lambda write: is_shown(mirrors, write)
-        )
+        self.underway = Underway[Flight](name, health, new_call)
+        self.own_writes = OwnWrites[Flight](lambda write: is_shown(mirrors, write))
 
     def begin(self, snapshot: Snapshot, waiting: WaitingPods) -> None:
         """Work on these; what is under way is of a former time, and forgotten."""
         self.snapshot, self.waiting = snapshot, waiting
         self.underway.forget()
+        self.own_writes.forget()
+
+    @property
+    def idle(self) -> bool:
+        return self.underway.idle and not self.own_writes.parked
 
     # Requests and their answers
 
@@ -215,8 +220,8 @@ class Flights:
         self._park(flight)
 
     def _park(self, flight: Flight) -> None:
-        self.underway.wrote(flight, flight.turn.writes)
-        self.underway.park(flight)
+        self.own_writes.wrote(flight, flight.turn.writes)
+        self.own_writes.park(flight)
 
     def settle(self, flight: Flight, now: float) -> None:
         key = flight.turn.key
@@ -229,7 +234,7 @@ class Flights:
 
     def release_seen(self, now: float) -> None:
         """Refused pods may be tried again once the mirror shows all that was written for them."""
-        for flight in self.underway.unpark():
+        for flight in self.own_writes.unpark():
             self.settle(flight, now)
 
     def send(self, flight: Flight, out: Outbox) -> None:

@@ -18,7 +18,7 @@ from fairlead.api import objects
 from fairlead.api.attempt import Attempt
 from fairlead.api.plan import Context
 from fairlead.core import codec, ids
-from fairlead.core.kept import BoundedDict
+from fairlead.core.bounded_dict import BoundedDict
 from fairlead.core.spliced import Spliced
 from fairlead.core.times import parse_time, timestamp
 from fairlead.model.key import Key

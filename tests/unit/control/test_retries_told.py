@@ -6,7 +6,7 @@ from typing import get_args
 
 import pytest
 
-from fairlead.control.retries import RetryInForce, retries_in_force
+from fairlead.control.retries_told import RetryInForce, retries_in_force
 from fairlead.control.settings import BUILT_IN, Settings, settings_of
 from fairlead.decision.effects import Effect
 from fairlead.model.policy.plane_knobs import EFFECTS

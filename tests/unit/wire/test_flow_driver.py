@@ -12,8 +12,8 @@ from fairlead.core.errors import TooManyRequests
 from fairlead.port.request import Request
 from fairlead.store.contract import Reader
 from fairlead.wire.exchange import Exchange
+from fairlead.wire.flow_driver import ALONE_TURN_SECONDS, GATHER_SECONDS, TURN_SECONDS, Turns
 from fairlead.wire.http import ServerConnection
-from fairlead.wire.turns import ALONE_TURN_SECONDS, GATHER_SECONDS, TURN_SECONDS, Turns
 
 ADMIN = User("admin", groups=(MASTERS, AUTHENTICATED))
 PEOPLE = [User(name, groups=(AUTHENTICATED,)) for name in ("ann", "bob")]

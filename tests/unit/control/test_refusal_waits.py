@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fairlead.control.waits import Waits, guess_lifters
+from fairlead.control.refusal_waits import Waits, guess_lifters
 from fairlead.model.key import Key
 from fairlead.model.views import Anything, Meta
 from fairlead.model.waiting import REFUSED, waiting_reason

@@ -6,8 +6,8 @@ from collections import Counter
 
 import pytest
 
+from fairlead.agent.backend_turns import BackendTurns
 from fairlead.agent.contract import Backend
-from fairlead.agent.turns import BackendTurns
 
 
 def backends(*weights: int) -> tuple[Backend, ...]:
