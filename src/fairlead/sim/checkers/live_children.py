@@ -102,7 +102,8 @@ class LiveChildren:
         owner.is_going = bool(meta.deletion_timestamp) and sight.key.resource == DEPLOYMENTS.name
         observed = getattr(view.status, "observed_generation", meta.generation)
         if observed != owner.observed:
-            owner.observed_before, owner.observed, owner.observed_since = owner.observed, observed, sight.seconds
+            owner.observed_before, owner.observed_since = owner.observed, sight.seconds
+            owner.observed = observed
 
     def _pod(self, sight: SeenChange) -> None:
         pod, live = sight.after, self._live
