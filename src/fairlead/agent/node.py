@@ -56,8 +56,8 @@ class Registration:
         self._seen = self._told_deleted = False
         self._in_flight = False
         self._sent_at = 0.0
-        self._written = (
-            0  # the revision of the newest own write; the mirror must pass it before it is believed
+        self._awaited = (
+            0  # of the newest own write, or of what won over one: what the mirror must have passed
         )
         self._status_at = 0.0
         self._retry = Retry()
@@ -72,7 +72,7 @@ class Registration:
     ) -> tuple[Ask | Log, ...]:
         """`revision` is the mirror's; `ready`: whether the node is, and why not; `renewals`: of the lease, so far."""
         self._seen = self._seen or node is not None
-        if self._in_flight or revision < self._written:
+        if self._in_flight or revision < self._awaited:
             self.next_at = 0.0
             return ()
         moved = node is not None and self._conflicted not in ("", node.metadata.resource_version)
@@ -99,14 +99,17 @@ class Registration:
         self._in_flight = False
         if isinstance(outcome, Done):
             self._seen = True
-            self._written = max(self._written, outcome.revision)
+            self._awaited = max(self._awaited, outcome.revision)
             self._status_at = self._sent_at
             self._said = self._saying
             self._retry.succeeded()
             self._conflicted = ""
         else:
-            # After a conflict the mirror will show what moved: then at once, and after the back-off in any case.
+            # After a conflict the mirror will show what moved: then at once. Where nothing tells which version that is,
+            # after the back-off in any case.
             self._conflicted = self._sent_at_revision if isinstance(outcome, Conflict) else ""
+            if isinstance(outcome, Conflict) and not outcome.premise:
+                self._awaited = max(self._awaited, outcome.revision)
             self._retry.failed(now, self._pace, chance)
 
     # What it should say

@@ -35,6 +35,15 @@ def test_every_conflict_is_followed_by_another_attempt_once_the_mirror_has_moved
         assert registration.next_at > NOW, "what does not move is tried again all the same"
 
 
+def test_after_a_conflict_nothing_is_said_again_before_the_mirror_has_passed_the_version_that_won() -> None:
+    registration = Registration(SETTINGS, Pace(), Calls())
+    assert len(registration.step(node(5), 5, READY, 1, NOW)) == 1
+    registration.answered(Conflict("Conflict", "the object has been modified", revision=8), NOW, 0.5)
+    assert registration.step(node(5), 5, READY, 1, NOW + 3600.0) == (), "it would be refused again"
+    assert registration.step(node(7), 7, READY, 1, NOW + 3600.0) == ()
+    assert len(registration.step(node(8), 8, READY, 1, NOW + 3600.0)) == 1
+
+
 def test_a_server_that_does_not_answer_is_not_pressed() -> None:
     registration = Registration(SETTINGS, Pace(), Calls())
     assert len(registration.step(node(5), 5, READY, 1, NOW)) == 1

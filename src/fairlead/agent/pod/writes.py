@@ -30,7 +30,9 @@ class Writes:
         self.in_flight = ""  # status, removal
         self.retry = Retry()
         self.removed = False
-        self._written = 0  # the mirror must pass it before what it says counts
+        self._awaited = (
+            0  # what was written, or won over a write: the mirror must pass it before what it says counts
+        )
         self._renewals = -1  # of the node's lease, when the last status was sent
 
     @property
@@ -40,7 +42,7 @@ class Writes:
 
     def settled(self, means: Means) -> bool:
         """The mirror shows what was last written, and nothing is on its way."""
-        return not self.in_flight and means.pods_revision >= self._written
+        return not self.in_flight and means.pods_revision >= self._awaited
 
     def free(self, means: Means, now: float) -> bool:
         """A request could be sent now."""
@@ -98,7 +100,9 @@ class Writes:
             if what == "removal":
                 self.removed = True
             else:
-                self._written = max(self._written, outcome.revision)
+                self._awaited = max(self._awaited, outcome.revision)
+        elif isinstance(outcome, Conflict) and what == "status" and outcome.revision and not outcome.premise:
+            self._awaited = max(self._awaited, outcome.revision)
         elif isinstance(outcome, Conflict) and not self.retry.failures:
             self.retry.failures = 1  # the mirror is about to show why: the next try need not wait
             self.retry.at = now + means.pace.retry_seconds / 4

@@ -1,4 +1,5 @@
-"""A plane that marked a pod as lost is contradicted once for each renewal of the node's lease."""
+"""A plane that marked a pod as lost is contradicted once for each renewal of the node's lease; after a conflict nothing is
+said before the mirror shows what won."""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ from fairlead.agent.pod.shared_by_pods import Means
 from fairlead.agent.pod.writes import Writes
 from fairlead.agent.views import BoundPod
 from fairlead.model.views import Json
+from fairlead.port.outcome import Conflict
 from tests.unit.agent.room import SETTINGS
 
 READY: Json = {"type": "Ready", "status": "True"}
@@ -50,3 +52,13 @@ def test_whatever_else_is_new_is_said_at_once(there: BoundPod, patch: Json, mean
     writes = Writes()
     writes.status(there, patch, means)
     assert not writes.contradicts_again(there, patch, means)
+
+
+def test_after_a_conflict_a_status_waits_for_the_version_that_won(means: Means) -> None:
+    writes = Writes()
+    writes.status(pod(READY), {"phase": "Running"}, means)
+    writes.answered(Conflict("Conflict", "the object has been modified", revision=9), means, 0.0)
+    means.pods_revision = 8
+    assert not writes.free(means, 3600.0), "it would be refused again"
+    means.pods_revision = 9
+    assert writes.free(means, 0.0)
