@@ -2,7 +2,8 @@
 
 Called by the journals with what they keep; pure. The floor of a resource is the oldest revision at which it
 can be read. Moving it past a change makes the version before that change unreadable, so it moves change by
-change, oldest first, while the change is too old or while more is kept than allowed.
+change, oldest first, while the change is too old or while more is kept than allowed. What is allowed for each
+resource, `runtime/server/serving.py` says; on a full disk `store_driver.py` beside it keeps less.
 """
 
 from __future__ import annotations

@@ -1,13 +1,16 @@
-"""What worlds are made of. Read this to add an ingredient: a file in `ingredients/`, and a line in its roster.
+"""What worlds are made of. Read this to add an ingredient: a file in `ingredients/`, and a line in one of the lists.
+
+`RULES`, `CONTROLS` and `PLACES` there are drawn apart, for some of the worlds. `INGREDIENTS` of the roster is what all
+seeds draw from: a line more makes other worlds of many, also of seeds that tests name.
 
     Ingredient   one subject (a Deployment, a quota, a definition of a custom kind): draws its things
     Thing        an object as people first ask for it, and what they may do with it afterwards
     Action       something people do with a thing, as steps of a scenario
     Setting      what is there before any thing: nodes, namespaces, what the API can do
 
-An ingredient names the kinds of its things; which controllers and mirrors a world needs follows from those
-(`building.py`). Whoever adds a controller, a verb or a kind adds the ingredient that meets it:
-`tests/sim/coverage.py` compares.
+An ingredient names the kinds of its things; which controllers and mirrors a world needs follows from those, and from
+what `building.py` says that controllers make of them. Whoever adds a controller, a verb or a kind adds the ingredient
+that meets it: `tests/sim/coverage.py` compares.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Every ingredient. One list: the generator draws from it, and coverage is judged by it.
+"""Every ingredient that all seeds draw from: a line more makes other worlds of many.
+
+What is drawn apart, for some of the worlds, is listed in `rules.py`, `control.py` and `places.py`.
 
 The order matters: what refers to others (budgets, services, reservations) is drawn after what it may refer to.
 """
