@@ -97,5 +97,9 @@ def gaps(tally: RunTally, actions: tuple[str, ...] = ()) -> tuple[str, ...]:
     """What these seeds did not meet and should have, a sentence each."""
     asked = [name for name in (*wanted(), *actions) if name not in SELDOM | ELSEWHERE]
     kinds = [kind for kind in fault_kinds(all_faults()) if kind not in SELDOM]
-    missed = [f'"{name}" was never so' for name in asked if not tally.probes.get(name)]
+    missed = [
+        f'"{name}" was never so: draw an ingredient for it, or name it in ELSEWHERE'
+        for name in asked
+        if not tally.probes.get(name)
+    ]
     return (*missed, *(f"{kind} never fired" for kind in kinds if not tally.faults.get(kind)))

@@ -61,7 +61,9 @@ def test_what_is_read_and_written_is_declared(world: str) -> None:
 def test_every_controller_has_a_footprint() -> None:
     for decider in default_deciders():
         footprint = _footprint(decider.name)
-        assert footprint.writes, f"{decider.name} writes nothing"
+        assert footprint.writes, (
+            f"{decider.name} writes nothing in the worlds of SHOWING: say what it writes in DECLARED of control/footprints.py"
+        )
         assert any(reads_of(footprint, each.name) for each in decider.reads), decider.name
         declared = {each.name for each in decider.reads}
         assert set(footprint.reads) - {"*"} <= declared, f"{decider.name} declares less than it reads"

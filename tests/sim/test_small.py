@@ -74,7 +74,7 @@ def test_what_the_fixed_worlds_do_not_meet_is_met(sample: RunTally, probe: str) 
 def test_a_controller_without_a_world_is_named() -> None:
     met = RunTally(probes=dict.fromkeys(coverage.wanted(), 1))
     del met.probes["cronjob acts"]
-    assert '"cronjob acts" was never so' in coverage.gaps(met)
+    assert any(each.startswith('"cronjob acts" was never so') for each in coverage.gaps(met))
     assert "watch_lag never fired" in coverage.gaps(met)
 
 

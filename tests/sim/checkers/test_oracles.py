@@ -539,6 +539,20 @@ def test_there_a_deployment_s_count_that_sank_counts_for_a_while_after_its_sets_
         assert not found
 
 
+@pytest.mark.parametrize(("seconds", "found"), [(7.0, False), (21.0, True)])
+def test_a_set_that_a_deployment_adopts_is_told_of_its_number_after_that(seconds: float, found: bool) -> None:
+    story = Story()
+    story.observed._checkers = ()
+    story.observed.add(LiveChildren())
+    story.commit("replicasets.apps", replicaset(1))
+    story.commit("deployments.apps", deployment(0, 0, 1))
+    story.seconds = 60.0
+    story.commit("replicasets.apps", replicaset(1, ownerReferences=OF_DEPLOYMENT))
+    story.seconds += seconds
+    with pytest.raises(Violation, match="live child 1") if found else nullcontext():
+        story.commit("pods", pod("b"), origin="replicaset of plane-0-1")
+
+
 @dataclass
 class _Shown:
     """A mirror of pods that was fed by hand, and what is stored."""

@@ -12,9 +12,9 @@ Pods that an owner adopts are not judged, but count from then on: they ran befor
 
 Of a Deployment what is desired may sink while its sets have not been told: until a status tells that a generation was
 observed, and for `GRACE_SECONDS`, the higher number still counts. Its number is carried out by its sets, each of which
-is right by itself at any time; they are told of a new number one after the other, and of none once the Deployment is
-being deleted: then it is not judged. Children on their way out do not
-count: Kubernetes replaces a pod when its deletion has begun.
+is right by itself at any time; they are told of a new number one after the other, a set that is adopted after that, and
+of none once the Deployment is being deleted: then it is not judged. Children on their way out do not count: Kubernetes
+replaces a pod when its deletion has begun.
 """
 
 from __future__ import annotations
@@ -41,6 +41,9 @@ class _Owner:
     observed_before: int = 0
     observed_since: float = -math.inf
     is_going: bool = False
+    adopted: dict[str, tuple[float, int]] = field(
+        default_factory=dict
+    )  # its sets: when, and what each wanted
 
     def allowed(self, seconds: float, lag_seconds: float) -> int:
         """The highest limit that may still be acted on."""
@@ -53,7 +56,7 @@ class _Owner:
             following = self.limits[position + 1] if position + 1 < len(self.limits) else None
             if following is None or following[0] > known or seconds - following[1] < GRACE_SECONDS:
                 most = max(most, limit)
-        return most
+        return most + sum(limit for since, limit in self.adopted.values() if seconds - since < GRACE_SECONDS)
 
     def _recent(self, since: float) -> int:
         """The highest limit that was in force after `since`."""
@@ -97,7 +100,11 @@ class LiveChildren:
             self._owned[owner.parent].remove(meta.uid)
             self._owned.setdefault(parent, []).append(meta.uid)
             owner.parent = parent
+            if parent in self._owners:
+                self._owners[parent].adopted[meta.uid] = sight.seconds, owner.limits[-1][2]
         if not owner.limits or owner.limits[-1][0] != meta.generation:
+            if parent in self._owners:
+                self._owners[parent].adopted.pop(meta.uid, None)
             owner.limits.append((meta.generation, sight.seconds, _LIMITS[sight.key.resource](view)))
         owner.is_going = bool(meta.deletion_timestamp) and sight.key.resource == DEPLOYMENTS.name
         observed = getattr(view.status, "observed_generation", meta.generation)
