@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 
 import pytest
 
@@ -139,3 +140,17 @@ def test_what_a_cohort_lends_may_be_taken() -> None:
 @pytest.mark.parametrize(("invariant", "tell"), VIOLATIONS)
 def test_a_fabricated_violation_is_told(invariant: str, tell: Callable[[Story], None]) -> None:
     assert told_by(tell) == invariant
+
+
+@pytest.mark.parametrize(("seconds", "found"), [(0.1, False), (17.0, True)])
+def test_a_status_says_what_was_counted_before_a_pod_ended(seconds: float, found: bool) -> None:
+    story = Story()
+    story.commit("nodes", node("one", "32", zone="z"))
+    for name in ("a", "b"):
+        story.commit("pods", needs(name, "2", "one"))
+    story.commit("placementquotas.fairlead.dev", quota("3"))  # it came later than they did
+    story.seconds += 60.0
+    story.commit("pods", needs("a", "2", "one"), gone=True)
+    story.seconds += seconds
+    with pytest.raises(Violation, match="quota-kept") if found else nullcontext():
+        story.commit("placementquotas.fairlead.dev", quota("3", "4"))

@@ -1,12 +1,12 @@
 """Quotas are never exceeded: neither by what they say is used, nor by what the pods they count request.
 
 `quota-kept` judges PlacementQuotas as pods come to nodes, `resource-quota-kept` the number of pods of a ResourceQuota
-as they are created; the first judges also what a status says is used when that rises. A released pod counts until it
-says that another has its quota, or its deletion was asked for. Nobody is to blame for a limit that was lowered below
-what is used, nor for a released pod that counts again: then nothing may be added, but by one that gets another's quota
-in the same commit. When an original counts again nobody has taken its place but who is on the way out. At rest a
-ResourceQuota says what is used. Beyond its own a quota takes no more than its borrowingLimit, and a cohort no more than
-its members lend (`cohorts.py`).
+as they are created; the first judges also what a status says is used when that rises: no more than was used at any
+time in the moments before. A released pod counts until it says that another has its quota, or its deletion was asked
+for. Nobody is to blame for a limit that was lowered below what is used, nor for a released pod that counts again: then
+nothing may be added, but by one that gets another's quota in the same commit. When an original counts again nobody has
+taken its place but who is on the way out. At rest a ResourceQuota says what is used. Beyond its own a quota takes no
+more than its borrowingLimit, and a cohort no more than its members lend (`cohorts.py`).
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from fairlead.sim.checkers.room import Amounts, Bound, add, describe_excess, par
 from fairlead.sim.violation import Violation
 
 BOUND = "Bound"  # reason of the condition: the other has a node
+# A status is what its controller counted when it decided; pods may have gone before it was written.
+_COUNTED_SECONDS = 16.0
 
 
 def keeps_quota(pod: Any, *given: str) -> bool:
@@ -48,6 +50,7 @@ class QuotaKept:
         self._before: dict[
             Key, tuple[float, Amounts]
         ] = {}  # quota -> when a pod last yielded, used until then
+        self._until: dict[Key, list[tuple[float, Amounts]]] = {}  # quota -> when pods ended, used until then
 
     def saw(self, sight: SeenChange) -> None:
         key = sight.key
@@ -70,6 +73,9 @@ class QuotaKept:
             for at, quota in quotas:
                 self._before[at] = sight.seconds, self._used(at, quota)
             self._yielded.add(key)
+        if sight.after is None or sight.after.finished:
+            for at, quota in quotas:
+                self._until.setdefault(at, []).append((sight.seconds, self._used(at, quota)))
         node = self._bound.saw(sight)
         if not node:
             return
@@ -83,12 +89,23 @@ class QuotaKept:
     def _quota(self, sight: SeenChange) -> None:
         if sight.after is None:
             self._quotas.pop(sight.key, None)
+            self._until.pop(sight.key, None)
             return
         self._quotas[sight.key] = quota = sight.after
         used = parse_amounts(quota.status.used)
         before = parse_amounts(sight.before.status.used) if sight.before is not None else {}
         if any(value > before.get(name, 0) for name, value in used.items()):
-            self._judge(sight.key, used, quota, "what it says is used", self._used(sight.key, quota))
+            self._judge(sight.key, used, quota, "what it says is used", self._most(sight))
+
+    def _most(self, sight: SeenChange) -> Amounts:
+        """What was used at any time since its status can have been counted."""
+        most, since = self._used(sight.key, sight.after), sight.seconds - _COUNTED_SECONDS
+        recent = [each for each in self._until.pop(sight.key, ()) if each[0] >= since]
+        if recent:
+            self._until[sight.key] = recent
+        for _, used in recent:
+            most.update({name: max(value, most.get(name, 0)) for name, value in used.items()})
+        return most
 
     def _used(self, at: Key, quota: Any) -> Amounts:
         found: Amounts = {}
