@@ -9,6 +9,8 @@ import pytest
 
 from fairlead.sim.cases import CaseJudge, case_of
 from fairlead.sim.chance import Chance
+from fairlead.sim.run import Runner
+from fairlead.sim.scenario import Expected
 from fairlead.sim.shrink import Case, Shrunk, shrink
 from fairlead.sim.violation import Violation
 from tests.sim import tiny
@@ -105,6 +107,107 @@ def test_steps_that_came_later_go_by_halves() -> None:
     asked = iter([True] * 6)
     shrunk = shrink(case, judge, lambda: next(asked, False))
     assert len(shrunk.case.scenario.steps) == 40
+
+
+def test_what_a_world_has_goes_before_what_is_searched_in_many_runs() -> None:
+    """Each run of a world with less in it costs less."""
+    step = tiny.scenario().steps[0]
+    steps = tuple(replace(step, at_seconds=float(number)) for number in range(16))
+    scenario = replace(tiny.scenario(), steps=steps, standing=steps[:8])
+    names = [("delay", f"plane-{number % 9} kind-{number}", 0) for number in range(400)]
+    case = replace(case_with(20, 0), scenario=scenario, choices=tuple((name, 1, False) for name in names))
+    kept = set(names[::20])
+    tried: list[Case] = []
+
+    def judge(of: Case) -> Case | None:
+        tried.append(of)
+        there = steps[3] in of.scenario.steps and steps[5] in of.scenario.standing
+        return of if there and kept <= of.forced.keys() else None
+
+    shrunk = shrink(case, judge, always)
+    assert shrunk.is_done
+    assert shrunk.case.forced.keys() == kept
+    assert shrunk.case.scenario.steps == (steps[3],)
+    assert shrunk.case.scenario.standing == (steps[5],)
+    assert shrunk.case.scenario.planes == 1
+    large = [of for of in tried if len(of.scenario.steps) > 1 or len(of.scenario.standing) > 1]
+    assert len(large) < 30
+    assert len(tried) > 2 * len(large)
+
+
+def test_kinds_of_delays_go_together_where_none_can_go_alone() -> None:
+    """What each run has more of than faults is drawn without them too; the rest says how they go."""
+    busy = [
+        (f"busy {kind}", f"plane-{number} things", nth)
+        for kind in range(9)
+        for number in range(9)
+        for nth in range(9)
+    ]
+    details = [(f"where {kind}", "", 3) for kind in range(3)]
+    case = case_with(9, 0)
+    idle = tuple((name, 1, False) for name in (*busy, *details))
+    case = replace(case, choices=(*case.choices, *idle))
+    needed = {("loss", "3", 0), details[1]}
+
+    def judge(of: Case) -> Case | None:
+        left = of.forced.keys() & set(busy)
+        return of if len(left) in (0, len(busy)) and needed <= of.forced.keys() else None
+
+    shrunk = shrink(case, judge, always)
+    assert shrunk.is_done
+    assert shrunk.case.forced.keys() == needed
+    assert shrunk.runs < 60
+
+
+def test_delays_are_made_shorter_when_nothing_can_go_and_many_at_once() -> None:
+    steps = tuple(replace(tiny.scenario().steps[0], at_seconds=1.0) for _ in range(4))
+    names = [("delay", str(number), 0) for number in range(16)]
+    choices = tuple((name, 512, False) for name in names)
+    case = Case(replace(tiny.scenario(), steps=steps, planes=1), tiny.FAULTS, choices)
+    shorter: list[Case] = []
+
+    def judge(of: Case) -> Case | None:
+        if any(value < 512 for value in of.forced.values()):
+            shorter.append(of)
+        enough = all(of.forced.get(name, 0) >= 8 for name in names)
+        return of if enough and steps[2] in of.scenario.steps else None
+
+    shrunk = shrink(case, judge, always)
+    assert shrunk.is_done
+    assert set(shrunk.case.forced.values()) == {8}
+    assert len(shorter[0].scenario.steps) == 1
+    assert [set(of.forced.values()) for of in shorter[:6]] == [{256}, {128}, {64}, {32}, {16}, {8}]
+
+
+def test_a_case_is_looked_at_for_half_as_long_again_as_the_last_one_took_to_break() -> None:
+    """Also where faults are over by then, unless it had come to rest: what is to be seen then is seen at the end."""
+    runner = tiny.runner(tiny.PLANT)
+    run = next(run for seed in range(40) if (run := runner.play(Chance(seed))).violation is not None)
+    assert run.violation is not None
+    case = case_of(runner.scenario, runner.faults, run)
+    long = replace(case.scenario, faults_until_seconds=run.seconds + 0.1, seconds_min=200.0)
+    sound = replace(case, choices=(), scenario=long)
+    judge = CaseJudge(tiny.PLANT, run.violation, 10 * run.seconds)
+    before = judge.play(sound)
+    assert before is not None
+    assert before.seconds >= 200.0  # nothing is known yet of what breaks it
+    assert judge(case) is not None
+    after = judge.play(sound)
+    assert after is not None
+    assert after.violation is None
+    assert after.seconds == pytest.approx(run.seconds * 1.5 + 15.0, abs=0.002)
+
+
+def test_what_breaks_at_rest_is_looked_for_at_the_end() -> None:
+    unmet = Expected("pods", (), "default", number=5)
+    runner = Runner(replace(tiny.scenario(), expected=(unmet,)), tiny.FAULTS)
+    run = runner.play(Chance(0))
+    assert run.violation is not None
+    assert run.violation.invariant == "ends-as-written"
+    case = case_of(runner.scenario, runner.faults, run)
+    judge = CaseJudge("", run.violation, run.seconds)
+    assert judge(case) is not None
+    assert judge(replace(case, choices=())) is not None
 
 
 def test_a_planted_bug_is_shrunk_to_what_it_takes() -> None:

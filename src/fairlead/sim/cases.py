@@ -16,7 +16,7 @@ from fairlead.sim.shrink import Case
 from fairlead.sim.violation import Violation
 from fairlead.sim.world import Run
 
-_SLACK_SECONDS = 15.0
+_LONGER, _SLACK_SECONDS = 1.5, 15.0
 
 
 def case_of(scenario: Scenario, faults: Faults, run: Run) -> Case:
@@ -30,9 +30,10 @@ def _is_same(one: Violation, other: Violation) -> bool:
 
 class CaseJudge:
     def __init__(self, plant: str, broken: Violation, seconds: float) -> None:
-        """`seconds`: after which it was broken. While faults go on a case that is sound for half as long again is taken
-        for sound: most of what is tried then costs a fraction."""
+        """`seconds`: after which it was broken. A case that is sound for half as long again as the last one that broke
+        is taken for sound, unless that one had come to rest: most of what is tried then costs a fraction."""
         self._plant, self._broken, self._seconds = plant, broken, seconds
+        self._rested: bool | None = None  # before it broke, the last one that did; None: not known yet
         self._runner: Runner | None = None
         self._whole: Scenario | None = None  # of the first case, before anything was taken away
 
@@ -42,6 +43,7 @@ class CaseJudge:
             return None
         if self._plant and not self._is_sound(case):
             return None
+        self._seconds, self._rested = run.seconds, run.rested_at is not None
         return case_of(case.scenario, case.faults_of, run)
 
     def _is_sound(self, case: Case) -> bool:
@@ -67,8 +69,8 @@ class CaseJudge:
             return None
 
     def _stop(self, scenario: Scenario) -> float | None:
-        stop, calm = self._seconds * 1.5 + _SLACK_SECONDS, scenario.faults_until_seconds
-        return None if self._seconds >= calm else min(stop, calm)
+        may_rest = self._seconds >= scenario.faults_until_seconds if self._rested is None else self._rested
+        return None if may_rest else self._seconds * _LONGER + _SLACK_SECONDS
 
     def _runner_of(self, case: Case) -> Runner:
         former = self._runner

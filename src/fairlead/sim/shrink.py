@@ -2,11 +2,12 @@
 
     shrink(case, judge, goes_on) -> Shrunk
 
-In this order of importance: fewest faults; least deviation from calm (no delay, first in, first out); fewest objects;
-shortest. Because choices have names, taking one away leaves the others as they were, so each pass is a search for the
-smallest subset (halves, then quarters, then one by one) that still fails. Passes are repeated until none helps, so that
-no single fault, delay, order or step can go at the end, or until time is over: `goes_on` is asked before each run,
-because nobody here has a clock. Called by `fairlead sim run --shrink`, `fairlead sim zoo` and tests.
+What makes every later run cheaper goes first: steps, objects and planes. Then all delays and orders of a kind, then
+faults, then what is left of delays and orders (0 is no delay, and first in, first out), then time. Because choices have
+names, taking one away leaves the others as they were, so each pass is a search for the smallest subset (halves, then
+quarters, then one by one) that still fails. Passes are repeated until none helps, so that no single fault, delay, order
+or step can go at the end, or until time is over: `goes_on` is asked before each run, because nobody here has a clock.
+Called by `fairlead sim run --shrink`, `fairlead sim zoo` and tests.
 """
 
 from __future__ import annotations
@@ -82,20 +83,21 @@ class _Shrinking:
             self._without_expectations()
             while True:
                 before = _measure(self._case)
-                self._without_what_came_later()
-                self._without_idle_choices()
+                self._smaller_world()
+                self._without_kinds()
                 self._fewer_faults()
                 self._calmer()
-                self._fewer_objects()
                 self._shorter()
+                if _measure(self._case) == before:
+                    self._fewest(_delays, _halved)  # which may be what lets a fault go
                 if _measure(self._case) == before:
                     return Shrunk(self._case, self._before, self._runs, True)
         except _OutOfTimeError:
             return Shrunk(self._case, self._before, self._runs, False)
 
     def _accepts(self, case: Case) -> bool:
-        if (tried := _told(case)) in self._refused:
-            return False  # passes are repeated until none helps
+        if (tried := _told(case)) in self._refused or tried == _told(self._case):
+            return False  # passes are repeated until none helps, and may find gone what they came for
         if not self._goes_on():
             raise _OutOfTimeError
         self._runs += 1
@@ -126,38 +128,40 @@ class _Shrinking:
             else:
                 low = middle + 1
 
-    def _without_idle_choices(self) -> None:
-        """The quickest gains: all delays and orders at once; by what they are about, most first; by whose they are; by
-        stream. Of many processes and streams few matter, and whole halves of them can go."""
-        faults = tuple(each for each in self._case.choices if each[2])
-        if self._accepts(replace(self._case, choices=faults)):
-            return
-        for word in _idle(self._case, _label):
-            self._accepts(_without_idle(self._case, [word], _label))
-        for part in (_process, _stream):
-            self._fewest(partial(_idle, part=part), partial(_without_idle, part=part))
+    def _smaller_world(self) -> None:
+        """First, because every run after it costs less: what it takes is often there without most of the others."""
+        self._without_what_came_later()
+        self._all_calm()
+        self._fewest(lambda case: list(case.scenario.steps), _without_steps)
+        self._fewest(lambda case: list(case.scenario.standing), _without_standing)
+        self._fewer_planes()
+
+    def _all_calm(self) -> None:
+        """The quickest gains: all delays and orders at once; or those kinds of which there are more than faults. These
+        are drawn without faults too. The others may say how a fault goes: where it strikes, and for how long."""
+        self._accepts(_without_choices(self._case, _idle_choices(self._case)))
+        self._accepts(_without_idle(self._case, _often(self._case), _label))
+
+    def _without_kinds(self) -> None:
+        """By what they are about, most first, and several at once: one kind alone often cannot go, because with the
+        others as they were all happens at another time."""
+        self._fewest_idle(_label)
 
     def _fewer_faults(self) -> None:
         self._fewest(lambda case: [each for each in case.choices if each[2]], _without_choices)
         self._fewest(lambda case: list(case.scenario.pinned), _without_pinned)
 
     def _calmer(self) -> None:
-        self._fewest(lambda case: [each for each in case.choices if not each[2]], _without_choices)
-        for name in [name for name, _, fault in self._case.choices if not fault]:
-            self._smaller(name)
+        """By whose they are; by stream; one by one. Of many processes and streams few matter, and whole halves of them
+        can go."""
+        self._fewest_idle(_process)
+        self._fewest_idle(_stream)
+        self._fewest(_idle_choices, _without_choices)
 
-    def _smaller(self, name: ChoiceName) -> None:
-        """A delay that cannot go can often be shorter."""
-        while True:
-            value = self._case.forced.get(name, 0)
-            if value <= 1 or not self._accepts(_with_value(self._case, name, value // 2)):
-                return
+    def _fewest_idle(self, part: Callable[[ChoiceName], str]) -> None:
+        self._fewest(partial(_idle, part=part), partial(_without_idle, part=part))
 
-    def _fewer_objects(self) -> None:
-        self._fewest(lambda case: list(case.scenario.steps), _without_steps)
-        self._fewest(lambda case: list(case.scenario.standing), _without_standing)
-
-    def _shorter(self) -> None:
+    def _fewer_planes(self) -> None:
         scenario = self._case.scenario
         if scenario.older is not None:
             self._accepts(replace(self._case, scenario=replace(scenario, older=None)))
@@ -166,6 +170,8 @@ class _Shrinking:
         for fewer in range(first, scenario.planes):
             if self._accepts(replace(self._case, scenario=replace(scenario, planes=fewer))):
                 break
+
+    def _shorter(self) -> None:
         for share in (0.25, 0.5, 0.75):
             scenario = self._case.scenario
             until = scenario.faults_until_seconds * share
@@ -211,9 +217,16 @@ def _stream(name: ChoiceName) -> str:
 
 def _idle(case: Case, part: Callable[[ChoiceName], str]) -> list[str]:
     """Of what has no fault, the parts: those with most choices first."""
-    return [
-        word for word, _ in Counter(part(name) for name, _, fault in case.choices if not fault).most_common()
-    ]
+    return [word for word, _ in _idle_counts(case, part).most_common()]
+
+
+def _idle_counts(case: Case, part: Callable[[ChoiceName], str]) -> Counter[str]:
+    return Counter(part(name) for name, _, fault in case.choices if not fault)
+
+
+def _often(case: Case) -> list[str]:
+    """Labels of which there are more than faults."""
+    return [word for word, number in _idle_counts(case, _label).items() if number > case.faults]
 
 
 def _without_idle(case: Case, gone: Sequence[str], part: Callable[[ChoiceName], str]) -> Case:
@@ -227,9 +240,21 @@ def _without_choices(case: Case, gone: Sequence[Chosen]) -> Case:
     return replace(case, choices=tuple(each for each in case.choices if each[0] not in names))
 
 
-def _with_value(case: Case, name: ChoiceName, value: int) -> Case:
-    choices = tuple((each[0], value, each[2]) if each[0] == name else each for each in case.choices)
-    return replace(case, choices=choices)
+def _idle_choices(case: Case) -> list[Chosen]:
+    return [each for each in case.choices if not each[2]]
+
+
+def _delays(case: Case) -> list[Chosen]:
+    """Those that cannot go can often be shorter."""
+    return [each for each in _idle_choices(case) if each[1] > 1]
+
+
+def _halved(case: Case, shorter: Sequence[Chosen]) -> Case:
+    names = {each[0] for each in shorter}
+    halves = tuple(
+        (name, value // 2 if name in names else value, fault) for name, value, fault in case.choices
+    )
+    return replace(case, choices=halves)
 
 
 def _without_steps(case: Case, gone: Sequence[object]) -> Case:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from sys import maxsize
 
 from fairlead.agent.contract import NodeSettings
 from fairlead.agent.machine import Agent
@@ -102,10 +103,9 @@ class World:
         stop_seconds: float | None = None,
         compared: bool = True,
     ) -> None:
-        """`stop_seconds`: the run is looked at no further than this, which must be before faults end. `compared`: its
-        digest is of interest."""
+        """`stop_seconds`: the run is looked at no further than this. `compared`: its digest is of interest."""
         self.scenario = scenario
-        self._stop_seconds = stop_seconds
+        self._stop_ms = int(stop_seconds * 1000) if stop_seconds is not None else maxsize
         self.chance = chance
         self.timeline = Timeline(chance, epoch)
         self.digest = Digest(self.timeline, trail) if compared else NoDigest(self.timeline)
@@ -252,11 +252,8 @@ class World:
         for agent in self.agents:
             self.timeline.after(10 + self.chance.stream("start", agent.name).choose(1000), agent.start)
         for mishap in self.scenario.mishaps:
-            at, arguments = (
-                int(mishap.at_seconds * 1000),
-                (mishap.name, mishap.node, int(mishap.seconds * 1000)),
-            )
-            self.timeline.at(at, self._incidents.of_nodes.inject, *arguments)
+            inject, lasts_ms = self._incidents.of_nodes.inject, int(mishap.seconds * 1000)
+            self.timeline.at(int(mishap.at_seconds * 1000), inject, mishap.name, mishap.node, lasts_ms)
         for pinned in self.scenario.pinned:
             self.timeline.at(int(pinned.at_seconds * 1000), self._pinned.begin, pinned)
         for of_disk in self.scenario.disk_mishaps:
@@ -274,15 +271,16 @@ class World:
 
     def _go(self) -> None:
         scenario, timeline = self.scenario, self.timeline
-        if self._stop_seconds is not None:
-            self._until(self._stop_seconds)
-            return
         self._until(scenario.faults_until_seconds)
+        if timeline.ms >= self._stop_ms:
+            return
         self._calm_down()
         quiet_ms = int(scenario.quiet_seconds * 1000)
         while self.people.left or not self._is_quiet(quiet_ms):
             if timeline.ms >= scenario.seconds_max * 1000:
                 raise self._restless()
+            if timeline.ms >= self._stop_ms:
+                return
             # Who does not see what is to be done is not at rest, and neither are those whom nobody leads.
             if not all(each.follows for each in self._processes) or not self._is_led():
                 self._quiet_since_ms = timeline.ms
@@ -290,9 +288,11 @@ class World:
         self._rested_at = timeline.ms / 1000
         self.digest.tell("rests", WORLD, "nothing was written for a while, and everybody follows")
         self.observed.quiesced(self._rested_at)
-        rest = max(scenario.quiet_seconds, scenario.rest_seconds)
-        if scenario.looks_ahead:
-            rest = scenario.rest_seconds
+        rest = (
+            scenario.rest_seconds
+            if scenario.looks_ahead
+            else max(scenario.quiet_seconds, scenario.rest_seconds)
+        )
         self._until(max(scenario.seconds_min, self._rested_at + rest))
 
     def _is_led(self) -> bool:
@@ -315,7 +315,7 @@ class World:
             yield Mirroring(each.called, each.mirrors, each.link.listed)
 
     def _until(self, seconds: float) -> None:
-        self.timeline.run_until(int(seconds * 1000))
+        self.timeline.run_until(min(int(seconds * 1000), self._stop_ms))
 
     def _calm_down(self) -> None:
         """Faults stop: what is cut is joined, what is down comes up, clocks stay as they are."""
