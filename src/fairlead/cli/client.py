@@ -20,6 +20,7 @@ from fairlead.core.errors import (
     ApiError,
     Cause,
     Forbidden,
+    Invalid,
     NotFound,
     TooManyRequests,
     Unreachable,
@@ -162,6 +163,8 @@ def _decoded(answer: HttpAnswer, server: str) -> dict[str, Any]:
         raise Forbidden(str(document.get("message")))
     if status == 404:
         raise NotFound(str(document.get("message")))
+    if status == 422:
+        raise Invalid(str(document.get("message")), causes=_causes(document))
     if status == 429:
         raise _too_many(document)
     if status >= 400:
@@ -171,10 +174,12 @@ def _decoded(answer: HttpAnswer, server: str) -> dict[str, Any]:
 
 def _too_many(document: dict[str, Any]) -> TooManyRequests:
     """With what stands in the way: a disruption budget, for one, is named among the causes."""
-    details = document.get("details") or {}
-    found = tuple(
+    again = (document.get("details") or {}).get("retryAfterSeconds") or 0
+    return TooManyRequests(str(document.get("message")), causes=_causes(document), retry_after_seconds=again)
+
+
+def _causes(document: dict[str, Any]) -> tuple[Cause, ...]:
+    return tuple(
         Cause(str(each.get("reason") or ""), str(each.get("message") or ""))
-        for each in details.get("causes") or ()
+        for each in (document.get("details") or {}).get("causes") or ()
     )
-    again = details.get("retryAfterSeconds") or 0
-    return TooManyRequests(str(document.get("message")), causes=found, retry_after_seconds=again)
