@@ -48,6 +48,11 @@ def test_all_the_way(team: Operator) -> None:
     assert "ready     " in done.stdout
     rows = [line.split() for line in done.stdout.splitlines()]
     assert sum(row[1:2] == ["ready"] for row in rows) == 3
+    by_zone = _cli(team, "workload/web", "--by", "zone", "-o", "json")
+    assert by_zone.returncode == 0, by_zone.stderr
+    placed = json.loads(by_zone.stdout)
+    assert (placed["by"], placed["ready"], placed["deadline"]["state"]) == ("zone", 3, "Met")
+    assert sum(each["ready"] for each in placed["places"]) == 3
 
 
 def test_what_holds_it_up_and_whose_turn_it_is(team: Operator) -> None:

@@ -161,6 +161,23 @@ def test_one_that_does_not_answer_has_a_problem_and_is_not_killed(
     assert process.wait(60) == 0  # it was asked, after all
 
 
+def test_one_that_is_stopped_is_not_waited_for_long(plane: tuple[subprocess.Popen[str], str]) -> None:
+    """Its port still takes connections, on which nobody answers."""
+    process, data = plane
+    process.send_signal(signal.SIGSTOP)
+    try:
+        shown = fairlead("status", "--data-dir", data)
+        told = fairlead("status", "--data-dir", data, "-o", "json")
+    finally:
+        process.send_signal(signal.SIGCONT)
+    assert (shown.returncode, shown.stderr, told.returncode) == (6, "", 6)
+    assert f"running:   yes, process {process.pid}, since " in shown.stdout
+    (problem,) = json.loads(told.stdout)["problems"]
+    assert f"  - {problem}\n" in shown.stdout
+    assert "does not answer within 5 s" in problem
+    assert "kill -CONT" in problem
+
+
 def test_what_is_damaged_in_the_store_is_a_problem(plane: tuple[subprocess.Popen[str], str]) -> None:
     _, data = plane
     assert fairlead("stop", "--data-dir", data).returncode == 0

@@ -13,6 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
+from fairlead.core.problems import Problems
 from tests.transcript import stub_scheduling
 
 TOKEN = "fairlead_" + "t" * 43
@@ -104,6 +105,17 @@ def _status(code: int, message: str) -> tuple[int, dict[str, Any]]:
     return code, {"kind": "Status", "status": "Failure", "message": message, "code": code}
 
 
+def _invalid(field: str, value: str) -> tuple[int, dict[str, Any]]:
+    """An object that names what there is not."""
+    problems = Problems()
+    problems.not_found(field, value, "there is no such thing")
+    code, told = _status(422, f"it is invalid: {problems.summary()}")
+    causes = [
+        {"reason": each.reason, "message": each.message, "field": each.field} for each in problems.causes
+    ]
+    return code, {**told, "reason": "Invalid", "details": {"causes": causes}}
+
+
 def _table(items: list[dict[str, Any]], metadata: dict[str, Any]) -> dict[str, Any]:
     columns = [{"name": "Name"}, {"name": "Status"}, {"name": "Node", "priority": 1}]
     rows = [
@@ -191,6 +203,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         sent = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if (sent.get("spec") or {}).get("target", "").endswith("/nope"):
+            self._tell(*_invalid("spec.target", sent["spec"]["target"]))
+            return
         self._tell(200, stub_scheduling.posted(urlsplit(self.path).path, sent))
 
     def do_PATCH(self) -> None:

@@ -20,6 +20,7 @@ from fairlead.core.errors import (
     ApiError,
     Cause,
     Forbidden,
+    Invalid,
     NotFound,
     TooManyRequests,
     Unreachable,
@@ -59,17 +60,18 @@ def find_kubeconfig(named: Path | None, environment: Mapping[str, str]) -> Path:
     return default
 
 
-def connect(named: Path | None) -> ApiClient:
-    return ApiClient(kubeconfig.load(find_kubeconfig(named, os.environ)))
+def connect(named: Path | None, seconds: float = TIMEOUT_SECONDS) -> ApiClient:
+    return ApiClient(kubeconfig.load(find_kubeconfig(named, os.environ)), seconds)
 
 
 class ApiClient:
-    """Requests over one kept connection."""
+    """Requests over one kept connection. Each wait for the server lasts `seconds` at most."""
 
-    def __init__(self, target: kubeconfig.ServerAccess) -> None:
+    def __init__(self, target: kubeconfig.ServerAccess, seconds: float = TIMEOUT_SECONDS) -> None:
         self.target = target
+        self._seconds = seconds
         address, self._prefix = address_of(target.server, tls_of(target), time.time)
-        self._client = BlockingClient(address, TIMEOUT_SECONDS, _ANSWER_BYTES_MAX)
+        self._client = BlockingClient(address, seconds, _ANSWER_BYTES_MAX)
         self._fixed = f"user-agent: fairlead/{__version__} (cli)\r\n".encode() + bearer(target.token)
 
     def get(self, path: str, query: Mapping[str, str] | None = None, accept: str = JSON) -> dict[str, Any]:
@@ -134,6 +136,12 @@ class ApiClient:
                 f" ({error.reason}): use the kubeconfig of the server that runs now"
             ) from error
         except (NotSent, Broken) as error:
+            if isinstance(error.__cause__, TimeoutError):
+                raise Unreachable(
+                    f"the server at {server} does not answer within {self._seconds:g} s: its process is stopped (`kill"
+                    " -CONT PID` lets it go on; `fairlead status` names it), stuck (`fairlead stop` ends it) or out of"
+                    " reach; or name another with --kubeconfig"
+                ) from error
             told = error.reason if isinstance(error, NotSent) else error
             raise Unreachable(
                 f"no server answers at {server} ({told}): start it with `fairlead up`, or name"
@@ -155,6 +163,8 @@ def _decoded(answer: HttpAnswer, server: str) -> dict[str, Any]:
         raise Forbidden(str(document.get("message")))
     if status == 404:
         raise NotFound(str(document.get("message")))
+    if status == 422:
+        raise Invalid(str(document.get("message")), causes=_causes(document))
     if status == 429:
         raise _too_many(document)
     if status >= 400:
@@ -164,10 +174,12 @@ def _decoded(answer: HttpAnswer, server: str) -> dict[str, Any]:
 
 def _too_many(document: dict[str, Any]) -> TooManyRequests:
     """With what stands in the way: a disruption budget, for one, is named among the causes."""
-    details = document.get("details") or {}
-    found = tuple(
+    again = (document.get("details") or {}).get("retryAfterSeconds") or 0
+    return TooManyRequests(str(document.get("message")), causes=_causes(document), retry_after_seconds=again)
+
+
+def _causes(document: dict[str, Any]) -> tuple[Cause, ...]:
+    return tuple(
         Cause(str(each.get("reason") or ""), str(each.get("message") or ""))
-        for each in details.get("causes") or ()
+        for each in (document.get("details") or {}).get("causes") or ()
     )
-    again = details.get("retryAfterSeconds") or 0
-    return TooManyRequests(str(document.get("message")), causes=found, retry_after_seconds=again)

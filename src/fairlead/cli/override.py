@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from fairlead.cli import options as shared
 from fairlead.cli.client import ApiClient, connect
 from fairlead.cli.output import hint, print_json
+from fairlead.cli.override_absent import absence_told
 from fairlead.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -180,14 +181,11 @@ def _make(options: argparse.Namespace) -> int:
     from fairlead.model.kinds.override_preview import skipped
     from fairlead.model.policy.override_risks import moves
 
-    with closing(connect(options.kubeconfig)) as client:
+    with closing(connect(options.kubeconfig)) as client, absence_told():
         body = _body(client, options)
         path = path_of(body["metadata"]["namespace"])
-        if (
-            options.dry_run
-            or options.preview
-            or (moves(body["spec"]["changes"]) and not options.skip_preview)
-        ):
+        looks = moves(body["spec"]["changes"]) and not options.skip_preview
+        if options.dry_run or options.preview or looks:
             wanted = client.post(path, body, {"dryRun": "All"})  # what is refused is not looked ahead for
             limit = None if options.dry_run else PREVIEW_SECONDS
             found, preview = foresee(options.kubeconfig, wanted, limit)

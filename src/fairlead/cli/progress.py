@@ -18,7 +18,7 @@ from fairlead.cli import options as shared
 from fairlead.cli.client import ApiClient, connect
 from fairlead.cli.objects import NamedObject
 from fairlead.cli.output import align, cell, colours, print_json
-from fairlead.cli.progress_places import lines_by_place, places_of
+from fairlead.cli.progress_places import PlaceCounts, count_by_place, places_of
 from fairlead.cli.workloads import WorkloadSight, find, held_up, is_done, observe, read_progress
 from fairlead.core.times import human_duration, parse_time
 from fairlead.ledger.override import PLACE_LABELS
@@ -37,6 +37,7 @@ EPILOG = """examples:
   fairlead progress deploy/web --once         once, as in a pipe
   fairlead progress deploy/web --by region    and how far in each region; or zone, or pool
   fairlead progress job/nightly -o json | jq .limit
+  fairlead progress deploy/web --by zone -o json | jq '.places[] | {name, ready}'
 
 admitted -> queued -> scheduled -> bound -> starting -> ready -> serving; each number counts the pods that have come at
 least so far. Exit code 0 when all are through, 1 when told once before that.
@@ -59,16 +60,14 @@ def run(options: argparse.Namespace) -> int:
     with closing(connect(options.kubeconfig)) as client:
         workload = find(client, options.workload, options.namespace)
         if options.output == "json":
-            told = read_progress(client.get(workload.path))
-            print_json(told)
-            return 0 if is_done(WorkloadSight(told)) else 1
+            return _tell_json(client, workload, options.by)
         live = sys.stdout.isatty() and not options.once
         drawn = 0
         while True:
             seen = observe(client, workload)
             lines = picture(workload, seen, time.time())
             if options.by:
-                lines += lines_by_place(seen.pods, seen.served, _places(client, options.by), options.by)
+                lines += _counts(client, seen, options.by).lines(options.by)
             if drawn:
                 sys.stdout.write(f"\033[{drawn}A\033[J")
             print("\n".join(lines), flush=True)
@@ -79,9 +78,22 @@ def run(options: argparse.Namespace) -> int:
             time.sleep(POLL_SECONDS)
 
 
-def _places(client: ApiClient, by: str) -> dict[str, str]:
+def _tell_json(client: ApiClient, workload: NamedObject, by: str | None) -> int:
+    """What the plane wrote; by places it is counted here as for a table, so that both are of the same moment."""
+    if by is None:
+        seen = WorkloadSight(read_progress(client.get(workload.path)))
+        told = seen.told
+    else:
+        seen = observe(client, workload)
+        told = {**seen.told, "by": by, "places": _counts(client, seen, by).told()}
+    print_json(told)
+    return 0 if is_done(seen) else 1
+
+
+def _counts(client: ApiClient, seen: WorkloadSight, by: str) -> PlaceCounts:
     found = client.get("/api/v1/nodes").get("items") or ()
-    return places_of((msgspec.convert(each, Node) for each in found), by)
+    places = places_of((msgspec.convert(each, Node) for each in found), by)
+    return count_by_place(seen.pods, seen.served, places)
 
 
 def picture(workload: NamedObject, seen: WorkloadSight, now: float) -> list[str]:

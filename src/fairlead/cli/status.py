@@ -16,12 +16,14 @@ from fairlead.cli import options as shared
 from fairlead.cli.chaos import running_experiments
 from fairlead.cli.client import ApiClient, connect
 from fairlead.cli.output import cell, print_json
-from fairlead.core.errors import ApiError, DataDirectoryError, FairleadError, Unreachable, UsageError
+from fairlead.core.errors import ApiError, DataDirectoryError, FairleadError, Unreachable
 from fairlead.core.times import human_duration, timestamp
 from fairlead.model.reasons import LATE
 
 #: bound: plane | problems shown by `fairlead status` | the rest is counted
 PROBLEMS_SHOWN_MAX = 20
+#: bound: plane | `fairlead status` waits for an answer | it says that the server does not answer; exit code 6
+ANSWER_SECONDS = 5.0
 _PAGE = "500"
 _NOTE = "warn: "  # of /readyz?verbose: what keeps nobody from being served
 _SERVICE = frozenset(
@@ -36,7 +38,7 @@ EPILOG = """examples:
   fairlead status                              of the plane that keeps its data in ./fairlead-data
   fairlead status --data-dir /var/lib/fairlead -o json | jq .problems
 
-Exit code 0 when it runs and is well, 1 when it runs and has problems, 6 when nothing runs.
+Exit code 0 when it runs and is well, 1 when it runs and has problems, 6 when nothing runs or it does not answer.
 """
 
 Json = dict[str, Any]
@@ -56,20 +58,21 @@ def run(options: argparse.Namespace) -> int:
         raise DataDirectoryError(f"{directory} is no data directory: name one with --data-dir")
     found = holder(directory)
     told: Json = {"dataDir": str(directory.resolve()), "running": found is not None}
+    code = Unreachable.exit_code
     if found is not None:
         told |= {"process": found.pid, "since": timestamp(found.since)}
-        told |= _asked(directory)
+        said, code = _asked(directory)
+        told |= said
     if options.output == "json":
         print_json(told)
     else:
         _print(told, 0.0 if found is None else time.time() - found.since)
-    if found is None:
-        return Unreachable.exit_code
-    return 1 if told["problems"] else 0
+    return code
 
 
-def _asked(directory: Any) -> Json:
-    """What the server itself says; a server that does not answer is a problem, not an error."""
+def _asked(directory: Any) -> tuple[Json, int]:
+    """What the server itself says, and the exit code; a server that does not answer is a problem, not an error."""
+    code = 0
     problems: list[str] = []
     told: Json = {
         "server": None,
@@ -81,7 +84,7 @@ def _asked(directory: Any) -> Json:
     }
     told["problems"] = problems
     try:
-        with closing(connect(directory / "kubeconfig")) as client:
+        with closing(connect(directory / "kubeconfig", ANSWER_SECONDS)) as client:
             told["server"] = client.target.server
             status, text = client.text("/readyz", {"verbose": ""})
             told["ready"] = status == 200
@@ -100,11 +103,13 @@ def _asked(directory: Any) -> Json:
             told["pods"] = _pods(client, problems)
             _controllers(client, problems)
             told["chaos"] = running_experiments(client)
-    except (FairleadError, UsageError) as error:
+    except FairleadError as error:
         problems.append(str(error))
+        if isinstance(error, Unreachable):
+            code = error.exit_code
     if not told["ready"] and not problems:
         problems.append("it is not ready")
-    return told
+    return told, code or int(bool(problems))
 
 
 def _checks(text: str) -> dict[str, str]:

@@ -16,6 +16,7 @@ from fairlead.core.errors import Cause
 
 _SHOWN_MAX = 200
 _FIELD_MAX = 512  # paths hold keys that clients made up
+NOT_FOUND = "FieldValueNotFound"  # reason of a cause: what the field names does not exist
 #: bound: requests | problems named in one answer | the rest is left out
 PROBLEMS_MAX = 100
 
@@ -69,8 +70,8 @@ class Problems:
         text = f"Duplicate value: {show(value)}" + (f": {detail}" if detail else "")
         self._add("FieldValueDuplicate", field, text)
 
-    def not_found(self, field: str, value: Any) -> None:
-        self._add("FieldValueNotFound", field, f"Not found: {show(value)}")
+    def not_found(self, field: str, value: Any, detail: str = "") -> None:
+        self._add(NOT_FOUND, field, f"Not found: {show(value)}" + (f": {detail}" if detail else ""))
 
     def wrong_type(self, field: str, value: Any, expected: str) -> None:
         self._add("FieldValueTypeInvalid", field, f"Invalid value: {show(value)}: must be {expected}")

@@ -91,7 +91,7 @@ REFUSED = (
     (override(reason=" "), "default", "spec.reason: Required value: say why"),
     (override("deployment/nope"), "default", "there are deployment/db, deployment/web"),
     (override("zone/a", changes={"cordon": True}), "default", "reaches beyond namespace default"),
-    (override("zone/x", changes={"cordon": True}), "kube-system", "no node is there; there are a, b"),
+    (override("zone/x", changes={"cordon": True}), "kube-system", "there is no such zone; there are a, b"),
     (override("namespace/other"), "default", "make it in other"),
     (override(changes={}), "default", "say what changes"),
     (override(changes={"drain": True}), "default", "is about places"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from fairlead.cli.progress_places import lines_by_place, places_of
+from fairlead.cli.progress_places import count_by_place, places_of
 from fairlead.model.marks import REGION, ZONE
 from fairlead.model.views import Node, Pod
 
@@ -31,7 +31,7 @@ PODS = [pod("a", "n1", ready=True), pod("b", "n2", ready=True), pod("c", "n2"), 
 
 
 def rows(by: str, served: frozenset[str] | None = None) -> list[list[str]]:
-    return [line.split() for line in lines_by_place(PODS, served, places_of(NODES, by), by)[1:]]
+    return [line.split() for line in count_by_place(PODS, served, places_of(NODES, by)).lines(by)[1:]]
 
 
 def test_pods_are_counted_where_their_nodes_are_and_a_place_without_any_is_told() -> None:
@@ -53,3 +53,11 @@ def test_zones_are_told_apart_and_who_serves_is_counted_where_a_service_selects_
         ("us-a", "0", "0"),
         ("<none>", "0", "0"),
     ]
+
+
+def test_the_same_is_told_as_json() -> None:
+    told = count_by_place(PODS, None, places_of(NODES, "region")).told()
+    header, *found = rows("region")
+    assert [list(each) for each in told] == [["name", *(each.lower() for each in header[1:])]] * 3
+    assert [[str(count) for count in each.values()][1:] for each in told] == [row[1:] for row in found]
+    assert [each["name"] for each in told] == ["eu", "us", ""]

@@ -51,12 +51,12 @@ def check_places(attempt: Attempt, wanted: SchedulerOverride, problems: Problems
         known = _values(nodes, label)
         for name in names:
             if known and name not in known:
-                problems.invalid(field, name, f"no node is there{_told(known)}")
+                problems.not_found(field, name, f"no node is there{_told(known)}")
     sort, name = kinds.split(scope) if scope else ("", "")
     scoped = ledger.PLACE_LABELS.get(sort)
     known = _values(nodes, scoped) if scoped else set()
     if known and name not in known:
-        problems.invalid("spec.scope", scope, f"no node is there{_told(known)}")
+        problems.not_found("spec.scope", scope, f"no node is there{_told(known)}")
 
 
 def check_class(attempt: Attempt, wanted: SchedulerOverride, problems: Problems) -> None:
@@ -75,7 +75,7 @@ def check_class(attempt: Attempt, wanted: SchedulerOverride, problems: Problems)
     known = {str(each.get("name")) for each in classes}
     if known and asked not in known:
         told = f"the SchedulingPolicy in use has no such class{_told(known)}"
-        problems.invalid("spec.changes.allowReservedCapacityClass", asked, told)
+        problems.not_found("spec.changes.allowReservedCapacityClass", asked, told)
     elif not known:
         attempt.warnings.append(
             f"it lends nothing yet: no capacity class {asked} is in use; name it in spec.capacityClasses of a"

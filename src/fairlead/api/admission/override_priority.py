@@ -41,7 +41,7 @@ def priority_for(attempt: Attempt, wanted: SchedulerOverride, problems: Problems
     entry = attempt.read.get(Key(CLASSES, "", name))
     if entry is None:
         known = sorted(each.key.name for each in readable(attempt, CLASSES))
-        problems.invalid(_AT, name, f"there is no such PriorityClass; there are {', '.join(known[:5])}")
+        problems.not_found(_AT, name, f"there is no such PriorityClass; there are {', '.join(known[:5])}")
         return None
     found = tree(entry)
     value: int = found.get("value") or 0

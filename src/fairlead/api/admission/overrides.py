@@ -154,7 +154,9 @@ def _check_replaced(wanted: SchedulerOverride, known: list[SchedulerOverride], p
         (each for each in known if each.metadata.name == name and not _elsewhere(each, wanted)), None
     )
     if before is None:
-        problems.invalid("spec.replaces", name, "no such override is active in this namespace; leave it out")
+        problems.not_found(
+            "spec.replaces", name, "no such override is active in this namespace; leave it out"
+        )
     elif before.spec.target != wanted.spec.target:
         problems.invalid("spec.replaces", name, f"has another target, {before.spec.target}: leave it out")
 
@@ -226,7 +228,7 @@ def _check_target(attempt: Attempt, wanted: SchedulerOverride, problems: Problem
         resources = [_SORTS[sort]] if sort in _SORTS else list(_SORTS.values())
         if all(attempt.read.get(Key(each, space, name)) is None for each in resources):
             told = f"there is no such {sort} in namespace {space}{_instead(attempt, resources, space)}"
-            problems.invalid("spec.target", wanted.spec.target, told)
+            problems.not_found("spec.target", wanted.spec.target, told)
     elif (
         sort == kinds.NAMESPACE and attempt.read.get(Key(namespace.KIND.resource, "", name or space)) is None
     ):
@@ -237,7 +239,7 @@ def _check_target(attempt: Attempt, wanted: SchedulerOverride, problems: Problem
             label = ledger.PLACE_LABELS.get(sort)
             values = sorted({each.labels.get(label, "") if label else each.name for each in places} - {""})
             known = f"; there are {', '.join(values[:5])}" if values else ""
-            problems.invalid("spec.target", wanted.spec.target, f"no node is there{known}")
+            problems.not_found("spec.target", wanted.spec.target, f"there is no such {sort}{known}")
 
 
 def _instead(attempt: Attempt, resources: list[str], space: str) -> str:
