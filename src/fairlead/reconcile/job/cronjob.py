@@ -8,9 +8,9 @@ One turn does the first of these that is needed:
     create the Job of the latest due instant, if it is not too late for it and none runs that forbids it
 
 The Job of an instant is called after it (`name-<minutes since the epoch>`) and carries it as an annotation, from which
-the last schedule time follows: a crash between creating a Job and writing the status starts nothing twice. If several
-instants were missed, only the latest is made up for, and an Event tells of the others; over a hundred hint at a broken
-clock.
+the last schedule time follows: a crash between creating a Job and writing the status starts nothing twice. A Job of
+that name that somebody else made is in the way until it is gone, or the next instant is due. If several instants were
+missed, only the latest is made up for, and an Event tells of the others; over a hundred hint at a broken clock.
 
 Instants are of the wall clock, which unlike the plane's time may be set: what it passes by when it is set ahead counts
 as missed; what it shows a second time after it was set back has had its turn, which an Event tells as well.
@@ -33,10 +33,11 @@ from fairlead.decision.contract import (
     Stuck,
     Waiting,
 )
-from fairlead.decision.decider import Decider, Wake
+from fairlead.decision.decider import Decider, Wake, WatchEvent
 from fairlead.decision.effects import Effect, premise_of
 from fairlead.decision.ensure import ensure_child, ensure_gone, ensure_status
 from fairlead.decision.notes import NORMAL, WARNING, note_children, note_failure, regarding_of
+from fairlead.decision.predicates import GONE
 from fairlead.decision.wakes import by_controller, itself
 from fairlead.model.cron import problem_with
 from fairlead.model.cron_times import (
@@ -64,10 +65,29 @@ def cronjob_decider() -> Decider:
     return Decider(
         name=_NAME,
         reads=(CRONJOBS, JOBS),
-        wakes=(Wake(CRONJOBS, itself), Wake(JOBS, by_controller(CRONJOBS))),
+        wakes=(
+            Wake(CRONJOBS, itself),
+            Wake(JOBS, by_controller(CRONJOBS)),
+            Wake(JOBS, _whose_name_is_free, when=GONE, among=CRONJOBS),
+        ),
         decide=_decide,
         refused=_refused,
     )
+
+
+def _whose_name_is_free(event: WatchEvent[Job]) -> Iterable[Key]:
+    """The CronJob that a Job which somebody else made was named like one of: its instant may still be due."""
+    job = event.before
+    if event.after is not None or job is None:
+        return ()
+    name, _, minutes = event.key.name.rpartition("-")
+    if not name or not minutes.isdigit():
+        return ()
+    owner = job.metadata.controller
+    if owner is not None and (owner.kind, owner.name) == (CRONJOBS.kind, name):
+        return ()  # its own, of which it hears as the controller
+    space = event.key.namespace
+    return (Key(CRONJOBS.name, space, name),) if event.view.get(CRONJOBS, space, name) is not None else ()
 
 
 def _decide(view: Reading, key: Key, now: float) -> Decision:

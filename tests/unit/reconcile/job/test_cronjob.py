@@ -241,6 +241,26 @@ def test_a_name_that_a_stranger_has_is_passed_over() -> None:
     assert go(world, 10) == [name, name_at("2026-03-02T10:20:00Z")]
 
 
+def test_a_strangers_job_that_goes_wakes_the_cronjob_whose_instant_has_its_name() -> None:
+    world = new_world()
+    name = name_at("2026-03-02T10:10:00Z")
+    for each in (name, "tick-late", "tick", "7", "other-7"):
+        world.add(JOBS, each, spec={"template": template(restartPolicy="Never")})
+    assert sorted(go(world, 10)) == sorted([name, "tick-late", "tick", "7", "other-7"])
+    found = {each.metadata.name: each for each in jobs(world)}
+    assert list(woken(DECIDER, JOBS.name, found[name], None, world)) == [KEY]
+    assert list(woken(DECIDER, JOBS.name, found[name], found[name], world)) == []
+    assert list(woken(DECIDER, JOBS.name, None, found[name], world)) == []
+    for other in ("tick-late", "tick", "7", "other-7"):
+        assert list(woken(DECIDER, JOBS.name, found[other], None, world)) == []
+    for each in found:
+        world.delete(JOBS, each)
+    assert go(world, 1) == [name]
+    assert [each.kind for each in jobs(world)[0].metadata.owner_references] == ["CronJob"]
+    assert cron(world).status.last_schedule_time == "2026-03-02T10:10:00Z"
+    assert list(woken(DECIDER, JOBS.name, jobs(world)[0], None, world)) == [KEY]
+
+
 def test_a_cronjob_that_is_being_deleted_starts_nothing() -> None:
     world = new_world()
     world.delete(CRONJOBS, "tick", policy="Foreground")
