@@ -5,8 +5,9 @@ commits only while the owner is as it was when that was decided (its premise), s
 request that comes late is an excuse. Where the API judges no premises, a create can come when the number has sunk; for
 as long as a request may be under way (`lag_seconds`) the higher number counts, of a Deployment from when its status
 told that its sets know the lower one; and one whose sender gave up is not judged: its set may have moved on, and with
-it the names of its pods. Nor do the pods of a ReplicaSet that came so count for its Deployment, which may have moved on
-to another set.
+it the names of its pods. Nor does it count for so long: another that was decided on before it came may be asked for
+once more. Nor do the pods of a ReplicaSet that came so count for its Deployment, which may have moved on to another
+set.
 A StatefulSet is judged by the ordinal of the new pod: it fills the places that it wants before others are given up.
 Pods that an owner adopts are not judged, but count from then on: they ran before it, and it takes away what is its own.
 
@@ -75,6 +76,9 @@ class LiveChildren:
         self._owned: dict[str, list[str]] = {}  # uid -> uids of what it controls
         self._owner_of: dict[Key, str] = {}  # live pods -> uid of their controller
         self._live: dict[str, int] = {}  # uid -> live pods that name it as controller
+        self._came_late: dict[
+            str, dict[Key, float]
+        ] = {}  # uid -> pods of senders that had given up, and when
 
     def saw(self, sight: SeenChange) -> None:
         resource = sight.key.resource
@@ -123,13 +127,23 @@ class LiveChildren:
             return
         self._owner_of[sight.key] = uid
         live[uid] = live.get(uid, 0) + 1
+        if self._lag_seconds and sight.before is None and sight.origin.startswith(LATE):
+            self._came_late.setdefault(uid, {})[sight.key] = sight.seconds
         if uid != counted and not _is_adopted(sight):
             self._judge(uid, sight)
 
     def _count(self, uid: str, owner: _Owner, sight: SeenChange) -> int:
         if owner.key.resource == STATEFULSETS.name:
             return ordinal_of(sight.after) + 1
-        return self._live.get(uid, 0) + sum(self._live.get(each, 0) for each in self._owned.get(uid, ()))
+        return sum(self._counted(each, sight.seconds) for each in (uid, *self._owned.get(uid, ())))
+
+    def _counted(self, uid: str, seconds: float) -> int:
+        late = [
+            key
+            for key, came in self._came_late.get(uid, {}).items()
+            if seconds - came < self._lag_seconds and self._owner_of.get(key) == uid
+        ]
+        return self._live.get(uid, 0) - len(late)
 
     def _judge(self, uid: str, sight: SeenChange) -> None:
         if self._lag_seconds and sight.origin.startswith(LATE):
