@@ -19,7 +19,7 @@ from fairlead.model.reasons import LATE, WAITING_FOR
 from fairlead.model.views import PODS
 from fairlead.port.driving import Started
 from fairlead.port.request import Reply, Request
-from fairlead.sim.checkers.contract import LATE, CommittedObjects
+from fairlead.sim.checkers.contract import CommittedObjects
 from fairlead.sim.checkers.live_children import LiveChildren
 from fairlead.sim.checkers.mirrors import Mirroring, MirrorsAtRest
 from fairlead.sim.checkers.policies import SETS
@@ -547,7 +547,7 @@ def test_there_a_pod_that_came_when_its_sender_had_given_up_does_not_count_for_a
     story.observed._checkers = ()
     story.observed.add(LiveChildren(16.0))
     story.commit("replicasets.apps", replicaset(1))
-    story.commit("pods", pod("a"), origin=f"{LATE}replicaset of plane-0-1")
+    story.commit("pods", pod("a"), origin="late replicaset of plane-0-1")
     story.seconds += seconds
     with pytest.raises(Violation, match="live child 2") if found else nullcontext():
         story.commit("pods", pod("b"), origin="replicaset of plane-0-1")
