@@ -288,11 +288,9 @@ class World:
         self._rested_at = timeline.ms / 1000
         self.digest.tell("rests", WORLD, "nothing was written for a while, and everybody follows")
         self.observed.quiesced(self._rested_at)
-        rest = (
-            scenario.rest_seconds
-            if scenario.looks_ahead
-            else max(scenario.quiet_seconds, scenario.rest_seconds)
-        )
+        rest = scenario.rest_seconds
+        if not scenario.looks_ahead:
+            rest = max(scenario.quiet_seconds, rest)
         self._until(max(scenario.seconds_min, self._rested_at + rest))
 
     def _is_led(self) -> bool:

@@ -24,7 +24,7 @@ from fairlead.decision.contract import (
     Waiting,
 )
 from fairlead.decision.decider import Decider, Wake
-from fairlead.decision.effects import ChangeScale, Effect, identity, plural_of, premise_of
+from fairlead.decision.effects import ChangeScale, Effect
 from fairlead.decision.ensure import ensure_fields, ensure_status
 from fairlead.decision.notes import NORMAL, WARNING, regarding_of
 from fairlead.decision.predicates import PRESENT
@@ -67,6 +67,7 @@ from fairlead.reconcile.autoscaling.targets import (
     UnknownTarget,
     custom_resources,
     find_target,
+    scale_to,
 )
 from fairlead.reconcile.autoscaling.usage import wanting
 
@@ -357,16 +358,12 @@ def _carried_out(
         memory = remember_rescaling(
             memory, Rescaling(now, current, wanted.replicas), rules.remembered_seconds
         )
-        scale = _scale(found, target, wanted.replicas)
+        scale = scale_to(wanted.replicas, target, NAME, found)
         report.desired = wanted.replicas
         report.rescaled()
         size = wanted.replicas
-        report.say(
-            ABLE,
-            True,
-            "SucceededRescale",
-            f"the HPA controller was able to update the target scale to {size}",
-        )
+        told = f"the HPA controller was able to update the target scale to {size}"
+        report.say(ABLE, True, "SucceededRescale", told)
         text = f"New size: {size}; reason: {wanted.why}"
         verdict = verdict if isinstance(verdict, Waiting) else Waiting("Rescaling", text)
     kept = _kept(found, memory)
@@ -376,8 +373,8 @@ def _carried_out(
         about = regarding_of(AUTOSCALERS, found.metadata)
         notes = (EventNote(about, NORMAL, "SuccessfulRescale", text, len(effects)),)
         effects.append(scale)
-    told = _told(found, report, wanted.inputs, verdict, again_at)
-    return Decision(verdict, (*effects, *told.effects, *nodes), again_at, notes, wanted.inputs)
+    status = _told(found, report, wanted.inputs, verdict, again_at).effects
+    return Decision(verdict, (*effects, *status, *nodes), again_at, notes, wanted.inputs)
 
 
 def _kept(found: Autoscaler, memory: ScalingMemory) -> Effect | None:
@@ -393,17 +390,6 @@ def _kept(found: Autoscaler, memory: ScalingMemory) -> Effect | None:
         {"metadata": {"annotations": known}},
         {"metadata": {"annotations": {MEMORY: write_memory(memory)}}},
     )
-
-
-def _scale(found: Autoscaler, target: ScaleTarget, replicas: int) -> ChangeScale:
-    meta, resource = target.metadata, target.resource
-    # Which version of the target is scaled is the occasion: after any change of it the question is a new one.
-    label = identity(NAME, found.metadata.uid, "scale", f"{meta.uid}@{meta.resource_version}")
-    return ChangeScale(
-        identity=label, resource=resource.name, api_version=resource.api_version, plural=plural_of(resource),
-        namespace=meta.namespace, name=meta.name, uid=meta.uid, revision=meta.revision,
-        patch={"spec": {"replicas": replicas}}, premises=(premise_of(AUTOSCALERS, found.metadata),),
-    )  # fmt: skip
 
 
 def _told(

@@ -15,6 +15,7 @@ import msgspec
 from fairlead.core import codec
 from fairlead.core.errors import BadRequest
 from fairlead.decision.contract import Reading
+from fairlead.decision.effects import ChangeScale, identity, plural_of, premise_of
 from fairlead.model.catalog import Catalog
 from fairlead.model.custom.jsonpath import simple_path
 from fairlead.model.kind import Json, Kind
@@ -23,10 +24,12 @@ from fairlead.model.kinds.customresourcedefinition import KIND as DEFINITION
 from fairlead.model.kinds.workload import part
 from fairlead.model.selectors import LabelMatcher, from_object, parse_labels
 from fairlead.model.views import (
+    AUTOSCALERS,
     DAEMONSETS,
     DEPLOYMENTS,
     REPLICASETS,
     STATEFULSETS,
+    Autoscaler,
     Condition,
     DaemonSet,
     Deployment,
@@ -174,3 +177,14 @@ def _at(obj: Json, path: str) -> Any:
 
 def _whole(value: Any) -> int:
     return value if type(value) is int else 0
+
+
+def scale_to(replicas: int, target: ScaleTarget, controller: str, found: Autoscaler) -> ChangeScale:
+    meta, resource = target.metadata, target.resource
+    # Which version of the target is scaled is the occasion: after any change of it the question is a new one.
+    label = identity(controller, found.metadata.uid, "scale", f"{meta.uid}@{meta.resource_version}")
+    return ChangeScale(
+        identity=label, resource=resource.name, api_version=resource.api_version, plural=plural_of(resource),
+        namespace=meta.namespace, name=meta.name, uid=meta.uid, revision=meta.revision,
+        patch={"spec": {"replicas": replicas}}, premises=(premise_of(AUTOSCALERS, found.metadata),),
+    )  # fmt: skip
