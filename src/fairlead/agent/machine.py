@@ -349,7 +349,7 @@ class Agent:
             out += work.close(means, now)
         elif work.ending is not None:
             out += work.end(work.ending, means, now)
-        elif work.view is not None:
+        elif work.view is not None and not work.awaits_namesake(self.works.values()):
             out += run(work, work.view, means, now)
         out += work.write(means, now)
         for each in out:

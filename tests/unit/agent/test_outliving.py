@@ -187,3 +187,25 @@ def test_a_server_that_was_restored_to_before_is_believed_after_a_while() -> Non
     _list_from_before(room)
     room.pass_time(90)
     assert room.machine.running() == []
+
+
+@pytest.mark.parametrize("restarts", [True, False])
+def test_one_of_which_at_most_one_may_run_waits_for_the_end_of_what_ran_here_under_its_name(
+    restarts: bool,
+) -> None:
+    room = running()
+    former = room.create("db", metadata=OF_A_SET)
+    room.settle()
+    room.machine.stubborn = True
+    room.delete("db", grace=0)  # by somebody who says that it does not run
+    uid = room.create("db", metadata=OF_A_SET)
+    if restarts:
+        room.start_agent()
+        room.begin()
+    room.settle()
+    assert room.machine.running() == [(former, "main")]
+    waiting = room.container("db")["state"]["waiting"]
+    assert waiting["message"] == "what ran here under this name, of another uid, has not ended yet"
+    room.machine.stubborn = False
+    room.pass_time(60)
+    assert room.machine.running() == [(uid, "main")]

@@ -7,6 +7,8 @@ is in `run.py`, why and how it ends in `ending.py`, what is said of it in `statu
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from fairlead.agent.contract import Ask, Close, Sandbox, Stop, Volume
 from fairlead.agent.notes import NORMAL, WARNING
 from fairlead.agent.pace import Retry
@@ -28,7 +30,9 @@ from fairlead.agent.pod.unheeded import warn_of_unheeded
 from fairlead.agent.pod.writes import Writes
 from fairlead.agent.references import named_by
 from fairlead.agent.views import BoundPod
+from fairlead.model.at_most_one import is_at_most_one
 
+_NAMESAKE = "ContainerCreating", "what ran here under this name, of another uid, has not ended yet"
 _LOST = "SupervisorLost", "the supervisor of the pod was lost, and everything that it ran"
 _EXCEEDED = "DeadlineExceeded", "Pod was active on the node longer than the specified deadline"
 _OUTDATED = (
@@ -62,6 +66,12 @@ class PodWorker:
         self._adopted = False
 
     # What is known
+
+    @property
+    def name(self) -> tuple[str, str]:
+        """Its namespace and name, as the machine has them or the API."""
+        of = self.sandbox or (self.view.metadata if self.view is not None else None)
+        return (of.namespace, of.name) if of is not None else ("", "")
 
     @property
     def usable(self) -> bool:
@@ -219,6 +229,16 @@ class PodWorker:
             self.life = Life.UP
         if self.sandbox is not None and self.sandbox.alive and self.sandbox.outdated:
             self.note(means, "", WARNING, "OlderIsolation", _OUTDATED, now)
+
+    def awaits_namesake(self, others: Iterable[PodWorker]) -> bool:
+        """One of which at most one may run is opened when what ran here under its name is gone: the pod before it may
+        have been deleted without a grace while no agent was there to end it."""
+        if self.opened or self.view is None or not is_at_most_one(self.view.metadata):
+            return False
+        is_there = any(each.opened and each is not self and each.name == self.name for each in others)
+        if is_there:
+            self.waiting = _NAMESAKE
+        return is_there
 
     def end(self, end: Termination, means: Means, now: float) -> list[Stop | Close]:
         if not self.runs_nothing:
