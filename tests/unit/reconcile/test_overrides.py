@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fairlead.decision.contract import Waiting
+from fairlead.decision.contract import Refusal, Waiting
 from fairlead.decision.decider import Decider
 from fairlead.decision.effects import Delete
 from fairlead.ledger.override import MADE_FOR
@@ -102,6 +102,22 @@ def test_a_rollout_waits_and_what_is_missing_is_made_of_the_old_template() -> No
     world.tick(600)
     roll(world, deciders)
     assert sizes(world) == [0, 2]
+
+
+def test_an_override_that_ends_while_a_set_is_refused_is_told_as_ended() -> None:
+    world, decider = World(), deployment_decider()
+    world.add(DEPLOYMENTS, "web", spec=workload())
+    roll(world, (decider, replicaset_decider()))
+    lay_down(world, "calm", "namespace", pauseExpansion=True)
+    world.edit(DEPLOYMENTS, "web", {"spec": workload("web:2", replicas=5)})
+    (create,) = world.turn(decider, "web").effects
+    refusal, key = Refusal(create, "exceeded quota: a0"), Key(DEPLOYMENTS.name, "default", "web")
+    assert decider.refused is not None
+    world.apply(decider.refused(world, key, refusal, world.now).effects)
+    assert held(world) == ["SchedulerOverride default/calm keeps it at 2 of 5 replicas"]
+    world.tick(600)
+    world.apply(decider.refused(world, key, refusal, world.now).effects)
+    assert held(world) == []
 
 
 def test_the_rollout_of_a_statefulset_waits_too() -> None:

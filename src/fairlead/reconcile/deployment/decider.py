@@ -124,17 +124,26 @@ def _decide(view: Reading, key: Key, now: float) -> Decision:
 
 
 def _refused(view: Reading, key: Key, refusal: Refusal, now: float) -> Decision:
-    """What to report while the API refuses to create the new ReplicaSet."""
+    """What to report while the API refuses something about its ReplicaSets: what holds it, and of a new set why it is
+    not there. An override may end while the refusal lasts."""
     found, effect = view.get(DEPLOYMENTS, key.namespace, key.name), refusal.effect
-    if found is None or not isinstance(effect, Create):
+    if found is None:
         return NOTHING
-    sets = claim(view, NAME, DEPLOYMENTS, found.metadata, found.spec.selector, REPLICASETS).mine
-    counted = wanted_status(found, *split_sets(found, sets), limits(found), now)
-    status = ensure_status(NAME, DEPLOYMENTS, found, create_failed(found, counted, refusal, now))
-    told = f'Failed to create new replica set "{effect.name}": {refusal.message}'
-    note = EventNote(regarding_of(DEPLOYMENTS, found.metadata), WARNING, "ReplicaSetCreateError", told)
-    verdict = Waiting("ReplicaSetCreateError", refusal.message)
-    return Decision(verdict, (status,) if status else (), events=(note,))
+    found, held = held_deployment(view, found, now)
+    wanted = found.status
+    notes: tuple[EventNote, ...] = ()
+    if isinstance(effect, Create):
+        sets = claim(view, NAME, DEPLOYMENTS, found.metadata, found.spec.selector, REPLICASETS).mine
+        counted = wanted_status(found, *split_sets(found, sets), limits(found), now)
+        wanted = create_failed(found, counted, refusal, now)
+        told = f'Failed to create new replica set "{effect.name}": {refusal.message}'
+        notes = (
+            EventNote(regarding_of(DEPLOYMENTS, found.metadata), WARNING, "ReplicaSetCreateError", told),
+        )
+    wanted = structs.replace(wanted, conditions=with_held(wanted.conditions, held, now))
+    status = ensure_status(NAME, DEPLOYMENTS, found, wanted)
+    verdict = Waiting("ReplicaSetCreateError", refusal.message) if notes else NOTHING.verdict
+    return Decision(verdict, (status,) if status else (), events=notes)
 
 
 def _unknown(view: Reading, sets: Iterable[ReplicaSet]) -> int:
