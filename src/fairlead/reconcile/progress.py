@@ -4,8 +4,9 @@
                                                   lastAction, lastError, observedGeneration, updated}
 
 The arithmetic is in `ledger/progress.py`; here it is found out which pods are a workload's, which of them receive
-traffic, and what was last done and last went wrong. It is written on visible change and at most once in SECONDS_BETWEEN
-for a workload, because pods come far in a short time. Nothing is decided on it here; other controllers may read it.
+traffic, and what was last done and last went wrong. It is written on visible change, at most once in SECONDS_BETWEEN
+for a workload and for the first time so long after it was made, because pods come far in a short time. Nothing is
+decided on it here; other controllers may read it.
 
 A workload has one key, its own, so that no two turns write the same status: a pod of a Deployment wakes the Deployment
 that its ReplicaSet names. Where the ReplicaSet is not known yet, it wakes the Deployment when it comes.
@@ -90,9 +91,9 @@ def _decide(view: Reading, key: Key, now: float) -> Decision:
     updated = known.get("updated", "")
     if {**known, "updated": ""} == {**told, "updated": ""}:
         return Decision(Settled())
-    since = now - parse_time(updated) if updated else SECONDS_BETWEEN
-    if 0.0 <= since < SECONDS_BETWEEN:  # a leader whose clock was ahead does not count
-        next_at = now + SECONDS_BETWEEN - since
+    # What is new is told of later as well: its own controller writes to it at the same moment, and one of them in vain.
+    next_at = parse_time(updated or workload.metadata.creation_timestamp) + SECONDS_BETWEEN
+    if next_at - SECONDS_BETWEEN <= now < next_at:  # a leader whose clock was ahead does not count
         return Decision(Waiting("ToldAMomentAgo"), again_at=next_at, rest_until=next_at)
     told["updated"] = timestamp(now)
     write = _write(resource, workload, _instead(known, told))

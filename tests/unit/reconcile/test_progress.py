@@ -147,6 +147,17 @@ def test_told_at_most_once_a_second() -> None:
     assert wrote
 
 
+def test_what_is_new_is_told_of_when_its_own_controller_has_begun() -> None:
+    world = World()
+    pods = {"containers": [{"name": "main", "image": "web:1"}]}
+    template = {"metadata": {"labels": {"app": "web"}}, "spec": pods}
+    world.add(DEPLOYMENTS, "web", spec={"selector": {"matchLabels": {"app": "web"}}, "template": template})
+    early = progress_decider().decide(world, KEY, world.now)
+    assert (early.effects, early.again_at) == ((), world.now + 1)
+    world.tick(1)
+    assert len(progress_decider().decide(world, KEY, world.now).effects) == 1
+
+
 def test_a_job_that_was_given_up_says_why() -> None:
     world = World()
     containers = [{"name": "main", "image": "web:1"}]
@@ -158,6 +169,7 @@ def test_a_job_that_was_given_up_says_why() -> None:
         for kind in ("FailureTarget", "Failed")
     ]
     world.edit_status(JOBS, "j", {"startTime": at, "conditions": failed})
+    world.tick(1)
     (effect,) = progress_decider().decide(world, Key(JOBS.name, "default", "j"), world.now).effects
     assert isinstance(effect, ChangeStatus)
     assert effect.patch["status"]["progress"]["lastError"] == {"at": at, **told}
