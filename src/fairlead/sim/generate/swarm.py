@@ -21,7 +21,14 @@ _INCIDENT_LEVELS = (0.3, 0.6)
 _Incidents = tuple[tuple[str, int], ...]
 # Whether a seed has one is drawn in this order: what is added comes last in `_ADDED`, and moves no draw of another.
 _FIRST: _Incidents = (*Faults().incidents, ("plane_clock_set", 1))
-_ADDED: _Incidents = (("partition_of_requests", 2), ("agent_mute", 2))
+_ADDED: _Incidents = (
+    ("partition_of_requests", 2),
+    ("agent_mute", 2),
+    ("plane_slow", 2),
+    ("server_clock_set", 1),
+    ("disk_full", 1),
+    ("agent_slow", 2),
+)
 _OF_MACHINES = dict((*nodes.FAULTS.incidents, *clocks.FAULTS.incidents))
 _OF_NODES = _OF_MACHINES.keys() - dict((*DEFAULT.incidents, *_FIRST)).keys()
 INCIDENTS: _Incidents = (
