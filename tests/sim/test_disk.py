@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from fairlead.model.key import Key
+from fairlead.sim.chance import Chance
+from fairlead.sim.faults import CALM
 from fairlead.sim.run import Runner, run_seeds
+from fairlead.sim.scenario import DiskMishap, create
+from fairlead.sim.worlds import small
 from fairlead.sim.worlds.roster import WORLDS
 from fairlead.store.contract import ADDED, DELETED, MODIFIED, Batch, CommittedChange, Entry
 from fairlead.store.memory import MemoryJournal
@@ -49,3 +55,14 @@ def test_a_journal_that_lost_its_newest_changes_is_as_it_was_before_them() -> No
     journal.lose(after=1, until=9)
     assert journal.recover().entries == before
     assert journal.recover().revision == 9
+
+
+def test_who_gives_up_after_one_refusal_asks_on_while_the_disk_is_full() -> None:
+    body = {"kind": "ConfigMap", "metadata": {"name": "late"}}
+    asked = replace(create(8.0, "v1", "configmaps", body), tries=1)
+    scenario = replace(small.FRAME, steps=(asked,), disk_mishaps=(DiskMishap(5.0, "disk_full", 20.0),))
+    run = Runner(scenario, CALM).play(Chance(0, calm=True), trail=True)
+    assert run.violation is None
+    assert [key.name for key in run.objects.of("configmaps")] == ["late"]
+    committed = [step for step in run.trail or () if "configmaps/default/late" in step.text]
+    assert committed[-1].ms > 20_000

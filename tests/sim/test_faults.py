@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import pytest
 
 from fairlead.sim.calls import FATES, TOUCHED
 from fairlead.sim.chance import Chance
-from fairlead.sim.faults import MEANING, NodeFaults
+from fairlead.sim.faults import CALM, MEANING, NodeFaults
+from fairlead.sim.incidents.pinned import LEADER
 from fairlead.sim.run import Runner
+from fairlead.sim.scenario import PinnedFault
 from fairlead.sim.world import Run
 from fairlead.sim.worlds import seesaw
 from fairlead.sim.worlds.roster import WORLDS
 from tests.sim.directed import Asked, calls, calm
 
-# Drawn, but only by worlds that are asked for them.
-_AT_WILL = {"agent_slow", "node_lies", "row_rots", "log_lost"}
+# Pinned by the worlds that are made for them.
+_AT_WILL = {"row_rots", "log_lost"}
 
 
 def test_every_fault_is_described_and_nothing_else_is() -> None:
@@ -61,3 +63,24 @@ def test_a_racing_writer_touches_what_the_create_rests_on() -> None:
     found = [view for key, view in run.objects.all() if key.resource == "replicasets.apps"]
     assert any(TOUCHED in (step.data or "") for step in run.trail or ())
     assert len(found) == 1
+
+
+def test_while_the_way_of_requests_is_cut_watches_go_on_and_no_call_arrives() -> None:
+    """The one that led is told of what the next one writes, and its own calls come to nothing."""
+    since, until = 5_000, 35_000
+    cut = PinnedFault(since / 1000, "partition_of_requests", LEADER, (until - since) / 1000)
+    run = Runner(replace(seesaw.scenario(), pinned=(cut,)), CALM).play(Chance(0, calm=True), trail=True)
+    assert run.violation is None
+    assert run.trail is not None
+    struck = next(step for step in run.trail if step.kind == "fault").text.removeprefix(f"{cut.name} ")
+    its = [step for step in run.trail if step.actor == struck and since < step.ms < until]
+    called = {step.text.split(" ")[0] for step in its if step.kind == "call"}
+    answers = [step.text for step in run.trail if (step.actor, step.kind) == (struck, "replied")]
+    assert called
+    assert {f"{number} Unknown" for number in called} <= set(answers)
+    others = f" of {'plane-1' if struck == 'plane-0' else 'plane-0'}-"
+    wrote = [step for step in run.trail if step.kind == "committed" and others in step.text]
+    heard = "".join(step.text.partition("Framed ")[2] for step in its if step.kind == "told")
+    pods = [step.text.split(" ")[0] for step in wrote if " pods/" in step.text and step.ms < until - 100]
+    assert pods
+    assert all(each in heard for each in pods)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import replace
 from functools import cache
 
@@ -12,12 +13,12 @@ from fairlead.model.marks import SUSPECT, UNREACHABLE
 from fairlead.model.views import NODES, PODS
 from fairlead.sim.chance import Chance
 from fairlead.sim.checkers.contract import CommittedObjects, SeenChange
-from fairlead.sim.faults import CALM
+from fairlead.sim.faults import CALM, DEFAULT
 from fairlead.sim.incidents import nodes as node_incidents
 from fairlead.sim.run import Runner, RunTally
 from fairlead.sim.scenario import Mishap, Scenario
 from fairlead.sim.world import World
-from fairlead.sim.worlds import nodes
+from fairlead.sim.worlds import clocks, nodes
 from tests.sim.artifacts import failed
 
 SOAK = bool(os.environ.get("FAIRLEAD_SOAK"))
@@ -42,10 +43,11 @@ def test_no_seed_of_the_sample_fails_and_the_last_gives_the_same_run_twice(
     assert runner.run(result.seed).digest == result.digest
 
 
-def test_every_kind_of_incident_is_drawn_in_this_world() -> None:
-    lines = (node_incidents.__doc__ or "").splitlines()
-    known = {line.split()[0] for line in lines if line.startswith("    ")}
-    assert known <= {name for name, _ in nodes.FAULTS.incidents}
+def test_every_kind_of_incident_is_drawn_in_this_world_or_in_that_of_clocks() -> None:
+    known = set(re.findall(r"^(\w+)  +", node_incidents.__doc__ or "", re.MULTILINE))
+    assert {"agent_crash", "node_lies"} <= known
+    drawn = dict((*nodes.FAULTS.incidents, *clocks.FAULTS.incidents)).keys()
+    assert known == drawn - {"plane_clock_set", *dict(DEFAULT.incidents)}
 
 
 # One mishap, nothing else

@@ -11,7 +11,8 @@ A call has one fate, drawn when it leaves:
     throttled        the server has no time for it: 429
     racing_write     somebody else changes the object a moment before; of a create, what its premise is about
 
-While the way is cut both directions lose; while it is deaf only what comes back does.
+While the way is cut both directions lose; while it is deaf only what comes back does, while it is mute only what is
+asked for.
 """
 
 from __future__ import annotations
@@ -62,6 +63,7 @@ class CallLink:
         self.set_faults(Faults())
         self.cut_until = 0  # milliseconds
         self.deaf_until = 0
+        self.mute_until = 0
         self._timeline = timeline
         self._chance = chance
         self._server = server
@@ -90,7 +92,7 @@ class CallLink:
         there, back = 1 + delay % DELAYS_MS, 1 + delay // DELAYS_MS
         fate = fates.pick(self._fates_of(request))
         after = self._timeline.after
-        if self._timeline.ms < self.cut_until:
+        if self._timeline.ms < self.cut_until or self._timeline.ms < self.mute_until:
             fate = "request_lost"
         if not fate:
             after(there, self._arrive, request, user, origin, heard, fate, back)

@@ -89,7 +89,7 @@ def _remaining(server: SimulatedServer, processes: Processes, ms: int) -> Iterat
         link = each.link
         if not each.up:
             yield f"{each.called} is down"
-        elif max(link.cut_until, link.deaf_until, *link.stalled.values(), 0) > ms:
+        elif max(link.cut_until, link.deaf_until, link.mute_until, *link.stalled.values(), 0) > ms:
             yield f"{each.called} is cut off"
         elif link.paused_until > ms:
             yield f"{each.called} is paused"

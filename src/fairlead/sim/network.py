@@ -74,7 +74,7 @@ class Link(CallLink):
 
     def _list(self, resource: str, attempt: int, tell: Tell, clock: Clock) -> None:
         server = self._server
-        lost = self._timeline.ms < self._unheard_until(resource) or not server.up
+        lost = self._timeline.ms < max(self._unheard_until(resource), self.mute_until) or not server.up
         unlucky = self._list_chances(resource)[1].happens(self.faults.list_lost)
         if lost or unlucky:
             self._timeline.after(
@@ -132,7 +132,7 @@ class Link(CallLink):
 
     def _follow(self, resource: str, since: int, attempt: int, tell: Tell, clock: Clock) -> None:
         server = self._server
-        if not server.up or self._timeline.ms < self._unheard_until(resource):
+        if not server.up or self._timeline.ms < max(self._unheard_until(resource), self.mute_until):
             self._timeline.after(1000, lambda: tell(mirrored.Broke("no connection", clock(), attempt)))
             return
         if self._connects_elsewhere(resource) and since > self._known_elsewhere(resource):
@@ -235,7 +235,7 @@ class Link(CallLink):
 
     def _tell_progress(self) -> None:
         asked, self._asked = self._asked, set()
-        if self._timeline.ms < max(self.cut_until, self.deaf_until, self.paused_until):
+        if self._timeline.ms < max(self.cut_until, self.deaf_until, self.mute_until, self.paused_until):
             return
         for subscription, follow in list(self._follows.items()):
             if subscription.resource not in asked:
@@ -282,6 +282,7 @@ class Link(CallLink):
         """Whatever was cut works again."""
         now = self._timeline.ms
         self.cut_until, self.deaf_until = min(self.cut_until, now), min(self.deaf_until, now)
+        self.mute_until = min(self.mute_until, now)
         self.stalled.clear()
         self._elsewhere.clear()
         for subscription, follow in self._follows.items():

@@ -35,6 +35,7 @@ PEOPLE = User("admin", groups=(MASTERS, "system:authenticated"))
 PEOPLE_LANE = "people"  # as an actor
 BY_USER = "user "  # what the origin of a write begins with whose author is no administrator
 _ASK_AGAIN_MS = 500
+_FULL = 507  # no refusal of what was asked for: there is room again, and it is asked for until then
 
 
 class People:
@@ -141,7 +142,7 @@ class People:
 
     def _answered(self, request: Request, step: ScenarioStep | None, tried: int, reply: Reply | None) -> None:
         if reply is None or not self._is_so(request, step, reply):
-            tried += reply is not None
+            tried += reply is not None and reply.status != _FULL
             if step is not None and step.tries and tried >= step.tries:
                 self._open.pop(id(request), None)
                 if reply is not None and reply.status == 403:

@@ -18,12 +18,24 @@ _MOST = 0.5
 _USUAL = 0.02  # of a kind that the standard world does not have
 _INCIDENT_LEVELS = (0.3, 0.6)
 # Weights among incidents are those of the worlds that were made for them.
-OF_PLANES: tuple[tuple[str, int], ...] = (*Faults().incidents, ("plane_clock_set", 1))
-_KNOWN = frozenset(name for name, _ in OF_PLANES)
-OF_NODES: tuple[tuple[str, int], ...] = tuple(
-    dict((*nodes.FAULTS.incidents, *clocks.FAULTS.incidents)).items() - dict(OF_PLANES).items()
+_Incidents = tuple[tuple[str, int], ...]
+# Whether a seed has one is drawn in this order: what is added comes last in `_ADDED`, and moves no draw of another.
+_FIRST: _Incidents = (*Faults().incidents, ("plane_clock_set", 1))
+_ADDED: _Incidents = (
+    ("partition_of_requests", 2),
+    ("agent_mute", 2),
+    ("plane_slow", 2),
+    ("server_clock_set", 1),
+    ("disk_full", 1),
+    ("agent_slow", 2),
 )
-OF_NODES = tuple(sorted(each for each in OF_NODES if each[0] not in _KNOWN))
+_OF_MACHINES = dict((*nodes.FAULTS.incidents, *clocks.FAULTS.incidents))
+_OF_NODES = _OF_MACHINES.keys() - dict((*DEFAULT.incidents, *_FIRST)).keys()
+INCIDENTS: _Incidents = (
+    *_FIRST,
+    *((name, _OF_MACHINES[name]) for name in sorted(_OF_NODES - dict(_ADDED).keys())),
+    *_ADDED,
+)
 
 
 def swarm(draw: Draw, *, machines: bool) -> Faults:
@@ -32,8 +44,8 @@ def swarm(draw: Draw, *, machines: bool) -> Faults:
     chosen = {kind: _level(draw, kind) for kind in call_faults(record) if draw.happens("fault", 0.4)}
     incidents = tuple(
         (name, weight)
-        for name, weight in (*OF_PLANES, *(OF_NODES if machines else ()))
-        if draw.happens("incident", 0.6 if machines else 0.4)
+        for name, weight in INCIDENTS
+        if (machines or name not in _OF_NODES) and draw.happens("incident", 0.6 if machines else 0.4)
     )
     likely = draw.one_of("incidents", _INCIDENT_LEVELS) if incidents else 0.0
     if machines and incidents:
@@ -47,9 +59,7 @@ def call_faults(record: type[Faults]) -> tuple[str, ...]:
 
 def all_faults() -> NodeFaults:
     """Every kind that a seed may draw, for those who count them."""
-    return NodeFaults(
-        **dict.fromkeys(call_faults(NodeFaults), _USUAL), incident=0.1, incidents=(*OF_PLANES, *OF_NODES)
-    )
+    return NodeFaults(**dict.fromkeys(call_faults(NodeFaults), _USUAL), incident=0.1, incidents=INCIDENTS)
 
 
 def told(faults: Faults) -> str:

@@ -4,6 +4,7 @@ agent_crash          an agent dies; its pods go on
 agent_pause          an agent is stopped, often for longer than its lease
 agent_cut            nothing passes between a node and the API
 agent_deaf           what a node says arrives, what it is told does not
+agent_mute           a node's watches bring what there is, what it says does not arrive
 zone_cut             a whole zone is cut off
 node_flaps           a node is cut off and joined again, several times
 power_loss           a machine goes dark, and comes back
@@ -62,6 +63,8 @@ class NodeIncidents:
             agent.link.cut_until = until
         elif name == "agent_deaf":
             agent.link.deaf_until = until
+        elif name == "agent_mute":
+            agent.link.mute_until = until
         elif name == "zone_cut":
             for each in self._agents:
                 if _zone(each) == _zone(agent):

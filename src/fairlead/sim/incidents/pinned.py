@@ -4,6 +4,7 @@ plane_crash            it dies, and is started again a little later
 plane_pause            it stands still for `seconds`
 partition              nothing passes between it and the server for `seconds`
 partition_of_replies   what it says arrives, what it is told does not, for `seconds`
+partition_of_requests  its watches bring what there is, what it asks for does not arrive, for `seconds`
 watch_delay            its lists and its watch of one resource bring nothing for `seconds`
 watch_relist           its watch of one resource expires: it looks through all of them again
 watches_cut            all its watches break
@@ -79,6 +80,8 @@ class PinnedFaults:
                 link.cut_until = until
             case "partition_of_replies":
                 link.deaf_until = until
+            case "partition_of_requests":
+                link.mute_until = until
             case "watch_delay":
                 link.stalled[fault.resource] = until
             case "watch_relist":

@@ -64,6 +64,8 @@ class Incidents:
             plane.link.cut_until = ms + 1_000 + self._draw("partition", plane.name, 40_000)
         elif name == "partition_of_replies":
             plane.link.deaf_until = ms + 1_000 + self._draw("partition.replies", plane.name, 25_000)
+        elif name == "partition_of_requests":
+            plane.link.mute_until = ms + 1_000 + self._draw("partition.requests", plane.name, 25_000)
         elif name == "watches_expire":
             server.expire_history()
             plane.link.break_watches()

@@ -5,7 +5,7 @@
     - {at: 2s, delay: placementquotas, of: plane-0, for: 8s}      its watch and its lists bring nothing
     - {at: 8s, relist: reservations}                              it looks through all of them again
     - {at: 5s, restart: leader}                                   also: server
-    - {at: 5s, pause: leader, for: 20s}                           also: cut, deafen
+    - {at: 5s, pause: leader, for: 20s}                           also: cut, deafen, mute
     - {at: 5s, break watches: leader}                             also: expire watches
     - {at: 3s, write: create reservations, by: override-capacity, nth: 1, then: answer lost}
     - {at: 9s, node: node-a1, suffers: agent_cut, for: 30s}       a node with a machine of its own
@@ -39,10 +39,11 @@ _OF_PROCESS = {
     "pause": "plane_pause",
     "cut": "partition",
     "deafen": "partition_of_replies",
+    "mute": "partition_of_requests",
     "break watches": "watches_cut",
     "expire watches": "watches_expire",
 }
-_LASTING = ("pause", "cut", "deafen")
+_LASTING = ("pause", "cut", "deafen", "mute")
 _OF_WATCH = {"delay": "watch_delay", "relist": "watch_relist"}
 _OTHERS = ("write", "node")
 _SUFFERINGS = (
@@ -50,6 +51,7 @@ _SUFFERINGS = (
     "agent_pause",
     "agent_cut",
     "agent_deaf",
+    "agent_mute",
     "zone_cut",
     "node_flaps",
     "power_loss",

@@ -59,6 +59,8 @@ FAULTS = NodeFaults(
         ("monitor_cut", 2),
         ("heartbeats_unheard", 2),
         ("node_lies", 2),
+        ("agent_mute", 2),
+        ("agent_slow", 2),
     ),
     clock_skew=0.5,
     agent_crash_at_write=0.002,
