@@ -58,9 +58,8 @@ class Cycle:
         if slot < 0 or not state.open.item(slot):
             slot = state.best()
         if slot >= 0:
-            (node,) = snapshot.nodes.names((slot,))
             best = state.ranking(slot)
-            return SchedulingAttempt(key, pod.metadata.uid, node, number, state.waterfall, best=best)
+            return SchedulingAttempt(key, pod.metadata.uid, best[0].node, number, state.waterfall, best=best)
         refusals = self.refusals(state)
         preemption = self._preemption
         chosen = preemption.choose(state, claimed, snapshot.budgets) if self._preempting else Chosen()

@@ -97,6 +97,12 @@ class Nodes:
     def names(self, slots: Iterable[int]) -> list[str]:
         return [facts.name for facts in (self.facts[each] for each in slots) if facts is not None]
 
+    def name_at(self, slot: int) -> str:
+        """Of the node that has this slot."""
+        facts = self.facts[slot]
+        assert facts is not None, "the slot is free"
+        return facts.name
+
     def column(self, resource: str) -> tuple[Ints, Ints]:
         """(allocatable, used) of a resource, made when it is first heard of."""
         if resource not in self.allocatable:

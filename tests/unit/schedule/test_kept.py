@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 from typing import Any, cast
 
@@ -116,6 +117,33 @@ def test_a_cycle_that_lives_long_places_evicts_and_explains_like_a_new_one(seed:
             assert kept.place(incoming, assume=False) == fresh
             assert kept.place(incoming) == fresh
             there[name] = incoming
+
+
+@pytest.mark.parametrize("strategy", [LEAST, MOST])
+@pytest.mark.parametrize("seed", range(10))
+def test_the_best_few_are_those_of_all_whatever_came_and_went_since(seed: int, strategy: str) -> None:
+    random = Random(seed)
+    nodes = tuple(node(f"n{number:02}", room={"cpu": str(random.choice((6, 8)))}) for number in range(12))
+    plain = default_policy()
+    others = (each for each in plain.plugins if each.name != NodeResourcesFit.name)
+    snapshot, policy = cluster(nodes), replace(plain, plugins=(*others, NodeResourcesFit(strategy)))
+    kept = Cycle(snapshot, policy)
+    there: list[Any] = []
+    for number in range(60):
+        for each in range(random.randint(0, 4)):
+            if there and random.random() < 0.5:
+                snapshot.observe("pods", there.pop(random.randrange(len(there))), None)
+            else:
+                more = pod(f"q{number}-{each}", random.choice(nodes).metadata.name, random.choice(("1", "2")))
+                snapshot.observe("pods", None, more)
+                there.append(more)
+        incoming = pod(f"p{number}", cpu=random.choice(("500m", "1")))
+        state, fresh = (each.state(snapshot.facts_of(incoming)) for each in (kept, Cycle(snapshot, policy)))
+        assert state.best() == fresh.best()
+        for slot in np.flatnonzero(fresh.open):
+            assert state.ranking(int(slot)) == fresh.ranking(int(slot))
+        assert (state.keys == fresh.keys).all()
+        kept.place(incoming)
 
 
 @pytest.mark.parametrize("seed", range(30))
