@@ -157,7 +157,9 @@ class ClassState:
                 del leading[place]
                 break
         if leading and key > leading[-1].key:
-            place = next(place for place, each in enumerate(leading) if key > each.key)
+            place = 0
+            while leading[place].key > key:
+                place += 1
             leading.insert(place, self._leader(slot, key))
 
     def _passes(self, slot: int) -> int:

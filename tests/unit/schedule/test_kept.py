@@ -296,3 +296,19 @@ def dictionaries(state: Any) -> list[dict[Any, Any]]:
         elif type(one).__module__.startswith("fairlead.schedule.plugins"):
             todo += list(vars(one).values())
     return found
+
+
+def test_a_column_slot_by_slot_is_the_column_however_many_nodes_come() -> None:
+    snapshot = cluster(tuple(node(f"n{number:03}") for number in range(70)))
+    nodes, first = snapshot.nodes, snapshot.nodes.slots
+    snapshot.observe("pods", None, pod("early", "n000", "1", requests={"example.com/gpu": "1"}))
+    for number in range(70, 2 * first):
+        snapshot.observe("nodes", None, node(f"n{number:03}"))
+    snapshot.observe("pods", None, pod("late", f"n{first:03}", "1", requests={"example.com/gpu": "1"}))
+    assert nodes.slots > first
+    for resource in ("cpu", "memory", "pods", "example.com/gpu"):
+        assert [each.tolist() for each in nodes.cells(resource)] == [
+            each.tolist() for each in nodes.column(resource)
+        ]
+    assert nodes.scored_cells == (nodes.scored_cpu.data, nodes.scored_memory.data)
+    assert sum(nodes.column("example.com/gpu")[1]) == 2
