@@ -145,7 +145,7 @@ class Placer:
             self._choose_policy(now)
             return
         version, priorities = self.snapshot.nodes.version, self.snapshot.priorities.version
-        self._see(resource, before, after)
+        self._complain_of(resource, try_call(self.snapshot.observe, resource, before, after))
         self._follow_priorities(priorities, now)
         if resource != NODES.name or self.snapshot.nodes.version != version:
             self.waiting.caused(resource, now)
@@ -203,7 +203,7 @@ class Placer:
         assert pod is not None
         key = _key(pod)
         was = self.snapshot.placed.get(key)
-        self._see(PODS.name, before, after)
+        self._complain_of(PODS.name, try_call(self.snapshot.observe_pod, key, pod, after is not None))
         if after is not None and self._is_ours(after):
             self.waiting.put(key, after, now, self._may_go_elsewhere(before, after))
         else:
@@ -293,9 +293,8 @@ class Placer:
         snapshot = self.snapshot
         return snapshot.priorities.premises_of(snapshot.facts_for(pod)) if snapshot.priorities else ()
 
-    def _see(self, resource: str, before: View | None, after: View | None) -> None:
+    def _complain_of(self, resource: str, error: Exception | None) -> None:
         """One object that cannot be taken in must not keep the others out."""
-        error = try_call(self.snapshot.observe, resource, before, after)
         if error is not None:
             self._complaints.about(f"taking in {resource}", error)
 

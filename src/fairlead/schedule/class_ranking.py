@@ -41,6 +41,7 @@ class ClassState:
         self._nodes = snapshot.nodes
         self._slots = snapshot.nodes.slots
         self._step = self._slots + 1
+        self.behind_max = 16 + self._slots // 128  # changes that are quicker to catch up on than to ask anew
         # Never 0, and less than slots + 1.
         self._by_name: Ints = self._nodes.derived("by name", lambda: self._slots - self._nodes.rank)
         self._name_at = self._by_name.data

@@ -18,7 +18,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import NamedTuple
+
+import msgspec
 
 from fairlead.core.backoff import backoff
 from fairlead.model.key import Key
@@ -33,6 +34,8 @@ class State(Enum):
     RESTING = "backoff"
     WAITING = "unschedulable"
     TAKEN = "taken"
+
+    __hash__ = object.__hash__  # each state is one object: pods are counted by it as they come
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +62,7 @@ class WaitingPod:
     stamp: int = field(default=0)  # tells its latest place in a heap from former ones
 
 
-class TakenPod(NamedTuple):
+class TakenPod(msgspec.Struct, frozen=True, gc=False):
     pod: Pod
     attempts: int  # this one included
     waited_seconds: float  # in the queue, since it was last put there
@@ -149,12 +152,13 @@ class WaitingPods:
     def gone(self, key: Key) -> None:
         """It has a node, has ended or is no more."""
         entry = self._entries.pop(key, None)
-        if entry is not None:
+        if entry is not None and entry.state is State.WAITING:
             self._unlist(key, entry)
 
     def pop(self, now: float) -> TakenPod | None:
         """The next to be tried. It stays with the queue until `refused`, `put_back` or `gone`."""
-        self._ripen(now)
+        if self._timed:
+            self._ripen(now)
         while self._active:
             *_, stamp, key = heapq.heappop(self._active)
             entry = self._entries.get(key)
@@ -269,14 +273,16 @@ class WaitingPods:
             self._activate(key, entry, now, cause)
 
     def _rest(self, key: Key, entry: WaitingPod, now: float, cause: str) -> None:
-        self._unlist(key, entry)
+        if entry.state is State.WAITING:
+            self._unlist(key, entry)
         entry.woken_by = cause
         self.incoming[State.RESTING, cause] += 1
         self._enter(entry, State.RESTING, now)
         heapq.heappush(self._timed, (entry.ready_at, entry.stamp, key))
 
     def _activate(self, key: Key, entry: WaitingPod, now: float, cause: str, event: str = "") -> None:
-        self._unlist(key, entry)
+        if entry.state is State.WAITING:
+            self._unlist(key, entry)
         entry.woken_by = cause
         self.incoming[State.ACTIVE, event or cause] += 1
         self._enter(entry, State.ACTIVE, now)
@@ -288,13 +294,13 @@ class WaitingPods:
         entry.state, entry.queued_at, entry.stamp = state, now, self._stamps
 
     def _unlist(self, key: Key, entry: WaitingPod) -> None:
-        if entry.state is State.WAITING:
-            for name in entry.wakes_on:
-                waiting = self._by_cause.get(name)
-                if waiting is not None:
-                    waiting.pop(key, None)
-                    if not waiting:
-                        del self._by_cause[name]
+        """It waits for no cause any more."""
+        for name in entry.wakes_on:
+            waiting = self._by_cause.get(name)
+            if waiting is not None:
+                waiting.pop(key, None)
+                if not waiting:
+                    del self._by_cause[name]
 
     def _place(self, entry: WaitingPod) -> tuple[int, float, int]:
         return -self._priority_of(entry.pod), entry.since, entry.number
