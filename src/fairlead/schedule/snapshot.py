@@ -93,7 +93,7 @@ class Snapshot:
         self.budgets: tuple[EvictionBudget, ...] = ()  # another object whenever one of them changed
         self._budgets: dict[tuple[str, str], EvictionBudget] = {}
         # What most clusters have none of, so that no pod is asked about it.
-        self._has_priorities = self._has_quotas = False
+        self._has_priorities = self._has_quotas = self._has_reservations = False
 
     # What happens
 
@@ -119,6 +119,7 @@ class Snapshot:
             self._has_quotas = bool(self.holds)
         elif resource == RESERVATIONS.name:
             self.holds.observe_reservation(before, after)
+            self._has_reservations = self.holds.keeps_any
         elif resource == BUDGETS.name:
             self._observe_budget(before, after)
         elif resource == OVERRIDES.name:
@@ -157,7 +158,7 @@ class Snapshot:
 
     def reservation_for(self, pod: Pod, node: str) -> str:
         """The reservation on a node that this pod uses there; "" if there is none."""
-        return self.holds.usable(self.facts_of(pod), node) if self.holds.keeps_any else ""
+        return self.holds.usable(self.facts_of(pod), node) if self._has_reservations else ""
 
     def quotas(self, namespace: str) -> tuple[Quota, ...]:
         """Those of a namespace, counted up to now, and so are those they share a cohort with."""

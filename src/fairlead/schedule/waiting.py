@@ -16,7 +16,7 @@ from __future__ import annotations
 import heapq
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 
 import msgspec
@@ -45,8 +45,7 @@ class WaitingSettings:
     flush_seconds: float = 300.0
 
 
-@dataclass(slots=True, eq=False)
-class WaitingPod:
+class WaitingPod(msgspec.Struct, eq=False, gc=False):
     pod: Pod
     since: float  # when it was first seen without a node
     number: int  # which came first, among equals
@@ -59,7 +58,7 @@ class WaitingPod:
     taken_at: int = 0  # how many causes there had been when it was taken
     has_changed: bool = False  # itself, since it was taken
     ready_at: float = 0.0
-    stamp: int = field(default=0)  # tells its latest place in a heap from former ones
+    stamp: int = 0  # tells its latest place in a heap from former ones
 
 
 class TakenPod(msgspec.Struct, frozen=True, gc=False):
