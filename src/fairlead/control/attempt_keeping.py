@@ -49,7 +49,7 @@ class AttemptKeeping:
                 recording.failing(subject, now)
             level = recording.level(subject, now)
 
-        def encode(attempts: Attempts | None = None) -> bytes:
+        def encode(attempts: Attempts | None) -> bytes:
             line = record_for(batch, position, taken, attempt, decision, attempts, level)
             recording.count(level, len(line))
             return line
@@ -59,5 +59,5 @@ class AttemptKeeping:
             if level == NONE:
                 recording.left_out += 1
                 return MergedLines(before, decision)
-            return MergedLines((*before, encode()), decision)
+            return MergedLines((*before, encode(None)), decision)
         return merging.blocked(self._name, key, said, decision, encode, taken.attempts, batch_line)

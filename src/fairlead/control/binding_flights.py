@@ -20,8 +20,9 @@ What follows from a refusal (its condition, then the evictions) goes the same wa
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from fairlead.cache.mirror import Mirror
 from fairlead.control.attempts import Reads, mark_retrying, outcome_record
@@ -51,8 +52,7 @@ LOOKS_PER_REPORT = 2  # of a binding that nobody answers, every so many are told
 _ARRIVES_SECONDS = 30.0  # a request that nobody answered is not carried out later than this
 
 
-@dataclass(slots=True, eq=False)
-class Flight:
+class Flight(msgspec.Struct, eq=False):
     """What is under way for a pod: its binding, or what follows from its refusal."""
 
     turn: Turn
@@ -180,7 +180,7 @@ class Flights:
             return
         effect = turn.decision.effects[0]
         assert isinstance(effect, Bind)
-        node = _bound_to(outcome, flight.uid)
+        node = "" if outcome is _DONE else _bound_to(outcome, flight.uid)
         self.tally.ended(SCHEDULED if node in ("", effect.node) else ERROR, flight.taken, turn.began, now)
         if node in ("", effect.node):
             self.tell_after(turn, 0, now)

@@ -16,7 +16,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable
-from typing import NamedTuple
+
+import msgspec
 
 from fairlead.control.blocked_counts import Counted
 from fairlead.model.key import Key
@@ -29,7 +30,7 @@ Encode = Callable[[Attempts | None], bytes]
 _COUNTERS = re.compile(r"\b(attempts?) \d+")
 
 
-class MergedLines(NamedTuple):
+class MergedLines(msgspec.Struct, frozen=True, gc=False):
     """Lines to be written, and the id that the decision goes by."""
 
     lines: tuple[bytes, ...]

@@ -85,7 +85,7 @@ class Placer:
         self.scheduler_name = COMPONENT  # whose pods it places
         self.policy: Policy = default_policy()
         self.snapshot = Snapshot()
-        self.waiting = WaitingPods(priority_of=self._priority_of)
+        self.waiting = WaitingPods(priority_of=self.snapshot.priority_of)
         self._mirrors = mirrors
         self._kept = health
         self._keeping = AttemptKeeping(NAME, health)
@@ -112,7 +112,7 @@ class Placer:
         """It leads from now on: everything is taken from the mirrors, nothing from a former time."""
         counted = self.waiting.incoming
         self.snapshot = Snapshot(self.snapshot.facts_of)
-        self.waiting = WaitingPods(self.waiting.settings, self._priority_of)
+        self.waiting = WaitingPods(self.waiting.settings, self.snapshot.priority_of)
         self.waiting.incoming = counted
         self.flights.begin(self.snapshot, self.waiting)
         self._choose_policy(now)
@@ -145,7 +145,9 @@ class Placer:
             self._choose_policy(now)
             return
         version, priorities = self.snapshot.nodes.version, self.snapshot.priorities.version
-        self._see(resource, before, after)
+        error = try_call(self.snapshot.observe, resource, before, after)
+        if error is not None:
+            self._complain_of(resource, error)
         self._follow_priorities(priorities, now)
         if resource != NODES.name or self.snapshot.nodes.version != version:
             self.waiting.caused(resource, now)
@@ -203,7 +205,9 @@ class Placer:
         assert pod is not None
         key = _key(pod)
         was = self.snapshot.placed.get(key)
-        self._see(PODS.name, before, after)
+        error = try_call(self.snapshot.observe_pod, key, pod, after is not None)
+        if error is not None:
+            self._complain_of(PODS.name, error)
         if after is not None and self._is_ours(after):
             self.waiting.put(key, after, now, self._may_go_elsewhere(before, after))
         else:
@@ -285,19 +289,14 @@ class Placer:
             self.waiting.reorder(self.snapshot.priorities.raised, now)
             self.waiting.caused("pods.deleted", now)
 
-    def _priority_of(self, pod: Pod) -> int:
-        return self.snapshot.priority_of(pod)
-
     def _rests_on(self, pod: Pod) -> tuple[Premise, ...]:
         """What must still hold when others have to leave for it."""
         snapshot = self.snapshot
         return snapshot.priorities.premises_of(snapshot.facts_for(pod)) if snapshot.priorities else ()
 
-    def _see(self, resource: str, before: View | None, after: View | None) -> None:
+    def _complain_of(self, resource: str, error: Exception) -> None:
         """One object that cannot be taken in must not keep the others out."""
-        error = try_call(self.snapshot.observe, resource, before, after)
-        if error is not None:
-            self._complaints.about(f"taking in {resource}", error)
+        self._complaints.about(f"taking in {resource}", error)
 
     def _current_cycle(self) -> Cycle:
         """What it keeps of classes of pods is worth keeping as long as snapshot and policy are the same."""

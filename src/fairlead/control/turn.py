@@ -27,9 +27,9 @@ this holds the decision is as good as new, and when it does not, neither request
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import Enum
 
+import msgspec
 from msgspec import structs
 
 from fairlead.control.own_writes import Write, winner_of, write_of
@@ -58,15 +58,14 @@ class Next(Enum):
     STUCK = "nothing to be done until the object changes"
 
 
-@dataclass(slots=True)
-class Turn:
+class Turn(msgspec.Struct):
     key: Key
     decision: Decision
     began: float
     position: int = 0  # of the effect under way
     looking: bool = False
     looks: int = 0
-    writes: list[Write] = field(default_factory=list)
+    writes: list[Write] = []
     trouble: str = ""  # why it did not finish, for the record
     is_held: bool = False  # what would be refused again is left out: it reports, and does what comes before
     changes: int = 0  # how often something had eased when it began (`refusal_waits.py`)
@@ -124,7 +123,7 @@ class Turn:
         assert effect is not None
         self.writes.append(write_of(effect, revision))
         self.position += 1
-        return Next.EFFECT if self.effect is not None else Next.FINISH
+        return Next.EFFECT if self.position < len(self.decision.effects) else Next.FINISH
 
     def _rebind(self, write: Write) -> None:
         """What was decided together with a write and follows it is bound to what came of that."""

@@ -33,7 +33,7 @@ OPERATION = "fairlead.dev/operation"
 
 
 def identity(controller: str, uid: str, intent: str, occasion: str = "") -> str:
-    return "/".join(part for part in (controller, uid, intent, occasion) if part)
+    return "/".join(filter(None, (controller, uid, intent, occasion)))
 
 
 class _Effect(msgspec.Struct, frozen=True, tag=True):

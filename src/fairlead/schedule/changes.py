@@ -7,7 +7,8 @@ that is too far behind gets None and computes what it keeps anew.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+
+import msgspec
 
 from fairlead.schedule.facts import Facts
 
@@ -15,7 +16,7 @@ from fairlead.schedule.facts import Facts
 CHANGES_MAX = 2048
 
 
-class OccupancyChange(NamedTuple):
+class OccupancyChange(msgspec.Struct, frozen=True, gc=False):
     """A pod of that class came to (1) or left (-1) a slot."""
 
     slot: int
@@ -28,14 +29,12 @@ class Changes:
     def __init__(self) -> None:
         self._first = 0  # how many were dropped
         self._kept: list[OccupancyChange] = []
-
-    @property
-    def end(self) -> int:
-        return self._first + len(self._kept)
+        self.end = 0  # how many there were in all
 
     def append(self, change: OccupancyChange) -> None:
         kept = self._kept
         kept.append(change)
+        self.end += 1
         if len(kept) >= 2 * CHANGES_MAX:
             del kept[:CHANGES_MAX]
             self._first += CHANGES_MAX

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
 import numpy as np
 
 from fairlead.schedule.changes import OccupancyChange
@@ -20,8 +21,18 @@ from fairlead.schedule.snapshot import Snapshot
 _CLOSED = -1
 
 
+class _Leader(msgspec.Struct, frozen=True, gc=False):
+    slot: int
+    key: int
+    scored: Scored
+
+
 class ClassState:
-    """`keys` orders nodes: the total of scores first, then names; -1 where such a pod may not go."""
+    """`keys` orders nodes: the total of scores first, then names; -1 where such a pod may not go.
+
+    What is read or written one slot at a time goes through the column's `data`, which is the same memory: numpy would
+    make a number of its own kind of each value.
+    """
 
     def __init__(self, snapshot: Snapshot, policy: Policy, facts: Facts) -> None:
         self.epoch = snapshot.epoch
@@ -30,7 +41,10 @@ class ClassState:
         self._nodes = snapshot.nodes
         self._slots = snapshot.nodes.slots
         self._step = self._slots + 1
-        self._by_name: Ints = self._slots - snapshot.nodes.rank  # never 0, and less than slots + 1
+        self.behind_max = 16 + self._slots // 128  # changes that are quicker to catch up on than to ask anew
+        # Never 0, and less than slots + 1.
+        self._by_name: Ints = self._nodes.derived("by name", lambda: self._slots - self._nodes.rank)
+        self._name_at = self._by_name.data
         self.prepared: list[tuple[Plugin, Prepared]] = []
         for plugin in policy.plugins:
             prepared = plugin.prepare(snapshot, facts)
@@ -54,8 +68,10 @@ class ClassState:
                 left &= mask
                 self._filters.append((plugin, mask))
                 self._left.append(int(np.count_nonzero(left)))
+        self._masks = [mask.data for _, mask in self._filters]
         self._stages: tuple[Stage, ...] | None = None
         self.open: Mask = left
+        self._open_at = left.data
         self._score()
 
     def _scored_alone(self) -> Ints:
@@ -68,6 +84,7 @@ class ClassState:
             if scores is not None:
                 self._alone.append((plugin, weight, scores))
                 total += weight * scores
+        self._alone_at = [(plugin.name, weight, scores.data) for plugin, weight, scores in self._alone]
         return total * self._step + self._by_name
 
     def _score(self) -> None:
@@ -83,7 +100,10 @@ class ClassState:
                     self._related.append((plugin, weight, scores))
                     keys = keys + self._step * weight * scores
         self.keys: Ints = np.where(self.open, keys, _CLOSED)
-        self._named = [(plugin.name, scores) for plugin, _, scores in self.parts]
+        self._key_at = self.keys.data
+        self._named = [(name, scores) for name, _, scores in self._alone_at]
+        self._named += [(plugin.name, scores.data) for plugin, _, scores in self._related]
+        self._leading: list[_Leader] = []  # the best first; no other place has a key as high as any of them
 
     # Changes
 
@@ -91,49 +111,65 @@ class ClassState:
         """Mostly a change concerns one place, and only that is looked at."""
         self.seen = end
         elsewhere = moved = False
-        step, alone, all_pass = self._step, self._alone, len(self._filters)
+        step, alone, all_pass = self._step, self._alone_at, len(self._masks)
         for change in changes:
             slot = change.slot
-            before = all_pass if self.open.item(slot) else self._passes(slot)
+            before = all_pass if self._open_at[slot] else self._passes(slot)
             for touched in self._touches:
                 if touched(change):
                     elsewhere = True
             total = 0
             for _, weight, scores in alone:
-                total += weight * scores.item(slot)
-            self._still[slot] = total * step + self._by_name.item(slot)
+                total += weight * scores[slot]
+            key = total * step + self._name_at[slot]
+            self._still[slot] = key
             if not elsewhere:
-                moved |= self._look_at(slot, before)
+                moved |= self._look_at(slot, before, key)
         if elsewhere:
             self._filter()
         elif moved and self._relative:
             self._score()
 
-    def _look_at(self, slot: int, before: int) -> bool:
-        """Bring one place up to date; whether it was closed or opened by that."""
-        after, all_pass = self._passes(slot), len(self._filters)
-        if after == all_pass:
-            key: int = self._still.item(slot)
+    def _look_at(self, slot: int, before: int, key: int) -> bool:
+        """Bring one place up to date whose key, but for related scores, is this now; whether it was closed or opened by
+        that."""
+        after, all_pass = self._passes(slot), len(self._masks)
+        if after != all_pass:
+            key = _CLOSED
+        else:
             for _, weight, scores in self._related:
                 key += self._step * weight * scores.item(slot)
-            self.keys[slot] = key
+        self._key_at[slot] = key
+        self._place_among_leading(slot, key)
         if after == before:
             return False
         one = 1 if after > before else -1
         for stage in range(min(before, after), max(before, after)):
             self._left[stage] += one
         self._stages = None
-        self.open[slot] = after == all_pass
-        if after != all_pass:
-            self.keys[slot] = _CLOSED
+        self._open_at[slot] = after == all_pass
         return all_pass in (before, after)
+
+    def _place_among_leading(self, slot: int, key: int) -> None:
+        """One key is another than before."""
+        leading = self._leading
+        for place, each in enumerate(leading):
+            if each.slot == slot:
+                del leading[place]
+                break
+        if leading and key > leading[-1].key:
+            place = 0
+            while leading[place].key > key:
+                place += 1
+            leading.insert(place, self._leader(slot, key))
 
     def _passes(self, slot: int) -> int:
         """How many filters, from the first on, let a slot through."""
-        for number, (_, mask) in enumerate(self._filters):
-            if not mask.item(slot):
+        masks = self._masks
+        for number, mask in enumerate(masks):
+            if not mask[slot]:
                 return number
-        return len(self._filters)
+        return len(masks)
 
     # Answers
 
@@ -156,25 +192,38 @@ class ClassState:
 
     def best(self) -> int:
         """The slot with the highest total; among equals the first by name; -1 if there is none."""
-        slot = int(self.keys.argmax())
-        return slot if self.keys.item(slot) >= 0 else -1
+        leading = self._leaders()
+        return leading[0].slot if leading else -1
 
     def ranking(self, chosen: int) -> tuple[Scored, ...]:
         """The best few, the chosen first."""
-        keys, order, found = self.keys, [chosen], [self.keys.item(chosen)]
-        while len(order) < BEST_SHOWN:
-            keys[order[-1]] = _CLOSED
+        leading = self._leaders()
+        if leading[0].slot == chosen:
+            return tuple([each.scored for each in leading])
+        others = [each.scored for each in leading if each.slot != chosen]
+        return (self._leader(chosen, self._key_at[chosen]).scored, *others[: BEST_SHOWN - 1])
+
+    def _leaders(self) -> list[_Leader]:
+        """The best few. Mostly they are those of the pod before but for the one that it took, and only who follows them
+        is looked for."""
+        leading = self._leading
+        del leading[BEST_SHOWN:]
+        if len(leading) == BEST_SHOWN:
+            return leading
+        keys, key_at = self.keys, self._key_at
+        for each in leading:
+            key_at[each.slot] = _CLOSED
+        while len(leading) < BEST_SHOWN:
             slot = int(keys.argmax())
-            if keys.item(slot) < 0:
+            key = key_at[slot]
+            if key < 0:
                 break
-            order.append(slot)
-            found.append(keys.item(slot))
-        for slot, key in zip(order, found, strict=True):
-            keys[slot] = key
-        step, named = self._step, self._named
-        return tuple(
-            [
-                Scored(name, key // step, {plugin: scores.item(slot) for plugin, scores in named})
-                for name, slot, key in zip(self._nodes.names(order), order, found, strict=True)
-            ]
-        )
+            leading.append(self._leader(slot, key))
+            key_at[slot] = _CLOSED
+        for each in leading:
+            key_at[each.slot] = each.key
+        return leading
+
+    def _leader(self, slot: int, key: int) -> _Leader:
+        parts = {plugin: scores[slot] for plugin, scores in self._named}
+        return _Leader(slot, key, Scored(self._nodes.name_at(slot), key // self._step, parts))

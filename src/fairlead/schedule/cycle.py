@@ -53,14 +53,13 @@ class Cycle:
     def _attempt(self, pod: Pod, key: Key, claimed: str) -> SchedulingAttempt:
         snapshot = self._snapshot
         state = self.state(snapshot.facts_for(pod))
-        number = len(snapshot.nodes)
+        number = len(snapshot.nodes.slot)
         slot = snapshot.nodes.slot.get(claimed, -1) if claimed else -1
         if slot < 0 or not state.open.item(slot):
             slot = state.best()
         if slot >= 0:
-            (node,) = snapshot.nodes.names((slot,))
             best = state.ranking(slot)
-            return SchedulingAttempt(key, pod.metadata.uid, node, number, state.waterfall, best=best)
+            return SchedulingAttempt(key, pod.metadata.uid, best[0].node, number, state.waterfall, best=best)
         refusals = self.refusals(state)
         preemption = self._preemption
         chosen = preemption.choose(state, claimed, snapshot.budgets) if self._preempting else Chosen()
@@ -90,16 +89,17 @@ class Cycle:
     def state(self, facts: Facts) -> ClassState:
         """What is known of a class, up to date with the snapshot."""
         snapshot, states = self._snapshot, self._states
+        end = snapshot.changes.end
         state = states.pop(facts, None)
         if state is not None and self._is_outdated(state):
             state = None
         if state is None:
             state = ClassState(snapshot, self._policy, facts)
             self._make_room()
-        elif state.seen != snapshot.changes.end:
+        elif state.seen != end:
             changes = snapshot.changes.since(state.seen)
             assert changes is not None, "it is not outdated"
-            state.catch_up(changes, snapshot.changes.end)
+            state.catch_up(changes, end)
         states[facts] = state
         return state
 
@@ -107,7 +107,7 @@ class Cycle:
         """It cannot be brought up to date, or there is so much to catch up on that it is quicker to ask anew."""
         snapshot = self._snapshot
         behind = snapshot.changes.end - state.seen
-        return state.epoch != snapshot.epoch or behind > 16 + snapshot.nodes.slots // 128
+        return behind > state.behind_max or state.epoch != snapshot.epoch
 
     def _make_room(self) -> None:
         """Those used last are last: what is outdated, which most classes that ever were are, is at the front."""

@@ -168,7 +168,8 @@ class Matching:
     # Changes, by the snapshot only
 
     def charge(self, slot: int, facts: Facts, leaving: bool, sign: int) -> None:
-        group = self._group(facts, leaving)
+        key = (facts.namespace, facts.label_key, leaving)
+        group = self._groups.get(key) or self._new_group(key, facts)
         left = group.on.get(slot, 0) + sign
         if left:
             group.on[slot] = left
@@ -179,7 +180,7 @@ class Matching:
         for term in (*facts.affinity, *facts.anti_affinity, *facts.preferred_pods):
             self._hold(term, slot, sign)
         if not group.on:
-            self._groups.remove((facts.namespace, facts.label_key, leaving))
+            self._groups.remove(key)
 
     def grow(self, slots: int) -> None:
         extra = np.zeros(slots - self.slots, np.int32)
@@ -211,15 +212,12 @@ class Matching:
                 if meant in group.matchers:
                     group.matchers.remove(meant)
 
-    def _group(self, facts: Facts, leaving: bool) -> Group:
-        key = (facts.namespace, facts.label_key, leaving)
-        group = self._groups.get(key)
-        if group is None:
-            group = Group(facts.namespace, facts.labels, leaving)
-            self._groups.add(key, group)
-            places = (self._by_none, *(self._by_pair.get(pair, {}) for pair in facts.label_key))
-            found = (meant for place in places for meant in place)
-            group.matchers = [meant for meant in found if group.is_meant(meant, self.spaces)]
+    def _new_group(self, key: GroupKey, facts: Facts) -> Group:
+        group = Group(facts.namespace, facts.labels, key[2])
+        self._groups.add(key, group)
+        places = (self._by_none, *(self._by_pair.get(pair, {}) for pair in facts.label_key))
+        found = (meant for place in places for meant in place)
+        group.matchers = [meant for meant in found if group.is_meant(meant, self.spaces)]
         return group
 
     def _find_by(self, meant: Meant) -> None:

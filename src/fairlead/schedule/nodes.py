@@ -28,6 +28,9 @@ _TOPOLOGIES_KEPT = 256  # keys of labels are the client's to invent
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
+# A column for who reads or writes one slot: the same memory, without a number of numpy's own kind for each value.
+Cells = memoryview
+
 _FIRST_SLOTS = 64
 
 
@@ -74,6 +77,8 @@ class Nodes:
         self._topologies: dict[str, Topology] = {}
         self._derived: dict[Hashable, Any] = {}
         self._rank: Ints | None = None
+        self._cells: dict[str, tuple[Cells, Cells]] = {}
+        self.scored_cells: tuple[Cells, Cells] = self.scored_cpu.data, self.scored_memory.data
         for resource in ("cpu", "memory", "pods"):
             self.column(resource)
 
@@ -97,12 +102,24 @@ class Nodes:
     def names(self, slots: Iterable[int]) -> list[str]:
         return [facts.name for facts in (self.facts[each] for each in slots) if facts is not None]
 
+    def name_at(self, slot: int) -> str:
+        """Of the node that has this slot."""
+        facts = self.facts[slot]
+        assert facts is not None, "the slot is free"
+        return facts.name
+
     def column(self, resource: str) -> tuple[Ints, Ints]:
         """(allocatable, used) of a resource, made when it is first heard of."""
         if resource not in self.allocatable:
             self.allocatable[resource] = np.zeros(self.slots, np.int64)
             self.used[resource] = np.zeros(self.slots, np.int64)
+            self._cells[resource] = self.allocatable[resource].data, self.used[resource].data
         return self.allocatable[resource], self.used[resource]
+
+    def cells(self, resource: str) -> tuple[Cells, Cells]:
+        """`column`, slot by slot."""
+        self.column(resource)
+        return self._cells[resource]
 
     def topology(self, key: str) -> Topology:
         """The nodes' domains by a label, computed when first asked for after nodes changed."""
@@ -177,13 +194,14 @@ class Nodes:
 
     def charge(self, slot: int, facts: Facts, sign: int) -> None:
         """A pod came (1) or went (-1)."""
-        used = self.used
+        cells = self._cells
         for resource, value in facts.requests.items():
-            if resource not in used:
+            if resource not in cells:
                 self.column(resource)
-            used[resource][slot] += sign * value
-        self.scored_cpu[slot] += sign * facts.scored_cpu
-        self.scored_memory[slot] += sign * facts.scored_memory
+            cells[resource][1][slot] += sign * value
+        cpu, memory = self.scored_cells
+        cpu[slot] += sign * facts.scored_cpu
+        memory[slot] += sign * facts.scored_memory
 
     def _moved(self) -> None:
         self.version += 1
@@ -210,6 +228,8 @@ class Nodes:
         for columns in (self.allocatable, self.used):
             for resource, column in columns.items():
                 columns[resource] = _longer(column, more)
+        self.scored_cells = self.scored_cpu.data, self.scored_memory.data
+        self._cells = {each: (self.allocatable[each].data, self.used[each].data) for each in self.used}
         self._moved()
 
 

@@ -92,6 +92,8 @@ class Snapshot:
         ] = {}  # by namespace and owner: who was released
         self.budgets: tuple[EvictionBudget, ...] = ()  # another object whenever one of them changed
         self._budgets: dict[tuple[str, str], EvictionBudget] = {}
+        # What most clusters have none of, so that no pod is asked about it.
+        self._has_priorities = self._has_quotas = self._has_reservations = False
 
     # What happens
 
@@ -99,7 +101,9 @@ class Snapshot:
         if resource == PODS.name:
             assert before is None or isinstance(before, Pod)
             assert after is None or isinstance(after, Pod)
-            self._observe_pod(before, after)
+            pod = after or before
+            assert pod is not None
+            self.observe_pod(Key("pods", pod.metadata.namespace, pod.metadata.name), pod, after is not None)
         elif resource == NODES.name:
             assert before is None or isinstance(before, Node)
             assert after is None or isinstance(after, Node)
@@ -112,8 +116,10 @@ class Snapshot:
             )
         elif resource == PLACEMENT_QUOTAS.name:
             self.holds.observe_quota(before, after)
+            self._has_quotas = bool(self.holds)
         elif resource == RESERVATIONS.name:
             self.holds.observe_reservation(before, after)
+            self._has_reservations = self.holds.keeps_any
         elif resource == BUDGETS.name:
             self._observe_budget(before, after)
         elif resource == OVERRIDES.name:
@@ -143,16 +149,16 @@ class Snapshot:
     def facts_for(self, pod: Pod) -> Facts:
         """The class that a pod is placed as: its own, unless an override gives it another priority."""
         own = self.facts_of(pod)
-        if not self.priorities:
+        if not self._has_priorities:
             return own
         return self.priorities.facts_of(pod.metadata.uid, own, waits=not pod.spec.node_name)
 
     def priority_of(self, pod: Pod) -> int:
-        return self.facts_for(pod).priority if self.priorities else pod.spec.priority
+        return self.facts_for(pod).priority if self._has_priorities else pod.spec.priority
 
     def reservation_for(self, pod: Pod, node: str) -> str:
         """The reservation on a node that this pod uses there; "" if there is none."""
-        return self.holds.usable(self.facts_of(pod), node) if self.holds.keeps_any else ""
+        return self.holds.usable(self.facts_of(pod), node) if self._has_reservations else ""
 
     def quotas(self, namespace: str) -> tuple[Quota, ...]:
         """Those of a namespace, counted up to now, and so are those they share a cohort with."""
@@ -177,12 +183,31 @@ class Snapshot:
         return {}
 
     def assume(self, pod: Pod, node: str, nominated: bool = False) -> None:
-        placed = self._placed(pod, node, True, nominated)
+        meta = pod.metadata
+        placed = self._placed(Key("pods", meta.namespace, meta.name), pod, node, True, nominated)
         self.assumed[placed.key] = placed
         self._put(placed)
 
     def nominate(self, pod: Pod, node: str) -> None:
         self.assume(pod, node, True)
+
+    def observe_pod(self, key: Key, pod: Pod, is_there: bool) -> None:
+        """A pod as it is now, or as it was when it went."""
+        live = is_there and not pod.finished
+        nominated = "" if pod.metadata.deletion_timestamp else pod.status.nominated_node_name
+        assumed = self.assumed.get(key)
+        if assumed is not None and live and not pod.spec.node_name and pod.metadata.uid == assumed.uid:
+            shown = assumed.nominated and assumed.node == nominated
+            if not shown:
+                return  # what was decided still holds
+        self.assumed.pop(key, None)  # the truth, whatever was assumed
+        if live and (pod.spec.node_name or nominated):
+            waits = not pod.spec.node_name
+            placed = self._placed(key, pod, nominated if waits else pod.spec.node_name, False, waits)
+            if self.placed.get(key) != placed:
+                self._put(placed)
+        else:
+            self._take(key)
 
     def forget(self, key: Key, uid: str) -> None:
         assumed = self.assumed.get(key)
@@ -211,29 +236,11 @@ class Snapshot:
 
     # Inside
 
-    def _observe_pod(self, before: Pod | None, after: Pod | None) -> None:
-        pod = after or before
-        assert pod is not None
-        key = Key("pods", pod.metadata.namespace, pod.metadata.name)
-        live = after is not None and not after.finished
-        nominated = "" if pod.metadata.deletion_timestamp else pod.status.nominated_node_name
-        assumed = self.assumed.get(key)
-        if assumed is not None and live and not pod.spec.node_name and pod.metadata.uid == assumed.uid:
-            shown = assumed.nominated and assumed.node == nominated
-            if not shown:
-                return  # what was decided still holds
-        self.assumed.pop(key, None)  # the truth, whatever was assumed
-        if live and (pod.spec.node_name or nominated):
-            waits = not pod.spec.node_name
-            placed = self._placed(pod, nominated if waits else pod.spec.node_name, False, waits)
-            if self.placed.get(key) != placed:
-                self._put(placed)
-        else:
-            self._take(key)
-
     def _follow_priorities(self) -> None:
         """Others may be raised than before: who is on a node, or has claimed one, counts with what it has now."""
-        for key in sorted(self.priorities.follow(self.overrides.kept())):
+        raised = self.priorities.follow(self.overrides.kept())
+        self._has_priorities = bool(self.priorities)
+        for key in sorted(raised):
             placed = self.placed.get(key)
             if placed is None:
                 continue
@@ -260,28 +267,28 @@ class Snapshot:
             return
         version = nodes.version
         nodes.put(after)
-        if self.holds and nodes.version != version:
+        if self._has_quotas and nodes.version != version:
             self.holds.nodes_moved()
         if nodes.slots > self.matching.slots:
             self.matching.grow(nodes.slots)
         if not known:
             self._charge_all(name, 1)
 
-    def _placed(self, pod: Pod, node: str, assumed: bool, nominated: bool) -> Placed:
-        meta = pod.metadata
-        controller = meta.controller
+    def _placed(self, key: Key, pod: Pod, node: str, assumed: bool, nominated: bool) -> Placed:
+        meta, own = pod.metadata, self.facts_of(pod)
+        controller, released = meta.controller, pod.released
         return Placed(
-            key=Key("pods", meta.namespace, meta.name),
+            key=key,
             uid=meta.uid,
             node=node,
-            facts=self.priorities.facts_of(meta.uid, self.facts_of(pod), waits=False),
+            facts=self.priorities.facts_of(meta.uid, own, waits=False) if self._has_priorities else own,
             started=pod.status.start_time or meta.creation_timestamp,
             leaving=bool(meta.deletion_timestamp),
             assumed=assumed,
             owner=controller.uid if controller is not None else "",
             nominated=nominated,
-            counts=holds_placement(pod),
-            released=pod.released,
+            counts=not released or holds_placement(pod),
+            released=released,
         )
 
     def _put(self, placed: Placed) -> None:
@@ -340,7 +347,7 @@ class Snapshot:
         facts = placed.facts
         self.changes.append(OccupancyChange(slot, facts, sign, placed.leaving))
         self.nodes.charge(slot, facts, sign)
-        if self.holds and placed.counts:
+        if self._has_quotas and placed.counts:
             self.holds.charge(facts, self._labels(slot), sign)
         self.matching.charge(slot, facts, placed.leaving, sign)
         if facts.ports:

@@ -16,9 +16,10 @@ from __future__ import annotations
 import heapq
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
-from typing import NamedTuple
+
+import msgspec
 
 from fairlead.core.backoff import backoff
 from fairlead.model.key import Key
@@ -34,6 +35,8 @@ class State(Enum):
     WAITING = "unschedulable"
     TAKEN = "taken"
 
+    __hash__ = object.__hash__  # each state is one object: pods are counted by it as they come
+
 
 @dataclass(frozen=True, slots=True)
 class WaitingSettings:
@@ -42,8 +45,7 @@ class WaitingSettings:
     flush_seconds: float = 300.0
 
 
-@dataclass(slots=True, eq=False)
-class WaitingPod:
+class WaitingPod(msgspec.Struct, eq=False, gc=False):
     pod: Pod
     since: float  # when it was first seen without a node
     number: int  # which came first, among equals
@@ -56,10 +58,10 @@ class WaitingPod:
     taken_at: int = 0  # how many causes there had been when it was taken
     has_changed: bool = False  # itself, since it was taken
     ready_at: float = 0.0
-    stamp: int = field(default=0)  # tells its latest place in a heap from former ones
+    stamp: int = 0  # tells its latest place in a heap from former ones
 
 
-class TakenPod(NamedTuple):
+class TakenPod(msgspec.Struct, frozen=True, gc=False):
     pod: Pod
     attempts: int  # this one included
     waited_seconds: float  # in the queue, since it was last put there
@@ -149,12 +151,13 @@ class WaitingPods:
     def gone(self, key: Key) -> None:
         """It has a node, has ended or is no more."""
         entry = self._entries.pop(key, None)
-        if entry is not None:
+        if entry is not None and entry.state is State.WAITING:
             self._unlist(key, entry)
 
     def pop(self, now: float) -> TakenPod | None:
         """The next to be tried. It stays with the queue until `refused`, `put_back` or `gone`."""
-        self._ripen(now)
+        if self._timed:
+            self._ripen(now)
         while self._active:
             *_, stamp, key = heapq.heappop(self._active)
             entry = self._entries.get(key)
@@ -269,14 +272,16 @@ class WaitingPods:
             self._activate(key, entry, now, cause)
 
     def _rest(self, key: Key, entry: WaitingPod, now: float, cause: str) -> None:
-        self._unlist(key, entry)
+        if entry.state is State.WAITING:
+            self._unlist(key, entry)
         entry.woken_by = cause
         self.incoming[State.RESTING, cause] += 1
         self._enter(entry, State.RESTING, now)
         heapq.heappush(self._timed, (entry.ready_at, entry.stamp, key))
 
     def _activate(self, key: Key, entry: WaitingPod, now: float, cause: str, event: str = "") -> None:
-        self._unlist(key, entry)
+        if entry.state is State.WAITING:
+            self._unlist(key, entry)
         entry.woken_by = cause
         self.incoming[State.ACTIVE, event or cause] += 1
         self._enter(entry, State.ACTIVE, now)
@@ -288,13 +293,13 @@ class WaitingPods:
         entry.state, entry.queued_at, entry.stamp = state, now, self._stamps
 
     def _unlist(self, key: Key, entry: WaitingPod) -> None:
-        if entry.state is State.WAITING:
-            for name in entry.wakes_on:
-                waiting = self._by_cause.get(name)
-                if waiting is not None:
-                    waiting.pop(key, None)
-                    if not waiting:
-                        del self._by_cause[name]
+        """It waits for no cause any more."""
+        for name in entry.wakes_on:
+            waiting = self._by_cause.get(name)
+            if waiting is not None:
+                waiting.pop(key, None)
+                if not waiting:
+                    del self._by_cause[name]
 
     def _place(self, entry: WaitingPod) -> tuple[int, float, int]:
         return -self._priority_of(entry.pod), entry.since, entry.number

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 from typing import Any, cast
 
@@ -116,6 +117,33 @@ def test_a_cycle_that_lives_long_places_evicts_and_explains_like_a_new_one(seed:
             assert kept.place(incoming, assume=False) == fresh
             assert kept.place(incoming) == fresh
             there[name] = incoming
+
+
+@pytest.mark.parametrize("strategy", [LEAST, MOST])
+@pytest.mark.parametrize("seed", range(10))
+def test_the_best_few_are_those_of_all_whatever_came_and_went_since(seed: int, strategy: str) -> None:
+    random = Random(seed)
+    nodes = tuple(node(f"n{number:02}", room={"cpu": str(random.choice((6, 8)))}) for number in range(12))
+    plain = default_policy()
+    others = (each for each in plain.plugins if each.name != NodeResourcesFit.name)
+    snapshot, policy = cluster(nodes), replace(plain, plugins=(*others, NodeResourcesFit(strategy)))
+    kept = Cycle(snapshot, policy)
+    there: list[Any] = []
+    for number in range(60):
+        for each in range(random.randint(0, 4)):
+            if there and random.random() < 0.5:
+                snapshot.observe("pods", there.pop(random.randrange(len(there))), None)
+            else:
+                more = pod(f"q{number}-{each}", random.choice(nodes).metadata.name, random.choice(("1", "2")))
+                snapshot.observe("pods", None, more)
+                there.append(more)
+        incoming = pod(f"p{number}", cpu=random.choice(("500m", "1")))
+        state, fresh = (each.state(snapshot.facts_of(incoming)) for each in (kept, Cycle(snapshot, policy)))
+        assert state.best() == fresh.best()
+        for slot in np.flatnonzero(fresh.open):
+            assert state.ranking(int(slot)) == fresh.ranking(int(slot))
+        assert (state.keys == fresh.keys).all()
+        kept.place(incoming)
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -268,3 +296,19 @@ def dictionaries(state: Any) -> list[dict[Any, Any]]:
         elif type(one).__module__.startswith("fairlead.schedule.plugins"):
             todo += list(vars(one).values())
     return found
+
+
+def test_a_column_slot_by_slot_is_the_column_however_many_nodes_come() -> None:
+    snapshot = cluster(tuple(node(f"n{number:03}") for number in range(70)))
+    nodes, first = snapshot.nodes, snapshot.nodes.slots
+    snapshot.observe("pods", None, pod("early", "n000", "1", requests={"example.com/gpu": "1"}))
+    for number in range(70, 2 * first):
+        snapshot.observe("nodes", None, node(f"n{number:03}"))
+    snapshot.observe("pods", None, pod("late", f"n{first:03}", "1", requests={"example.com/gpu": "1"}))
+    assert nodes.slots > first
+    for resource in ("cpu", "memory", "pods", "example.com/gpu"):
+        assert [each.tolist() for each in nodes.cells(resource)] == [
+            each.tolist() for each in nodes.column(resource)
+        ]
+    assert nodes.scored_cells == (nodes.scored_cpu.data, nodes.scored_memory.data)
+    assert sum(nodes.column("example.com/gpu")[1]) == 2

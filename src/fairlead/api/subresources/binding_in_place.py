@@ -10,7 +10,7 @@ left out of it: the answer says which were made, and who wants to know why anoth
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import NamedTuple, TypeVar
 
 import msgspec
@@ -29,13 +29,14 @@ from fairlead.core.times import timestamp
 from fairlead.model.diff import changed_fields
 from fairlead.model.key import Key
 from fairlead.model.kind import Json, Kind
-from fairlead.model.names import name_problems
+from fairlead.model.names import SUBDOMAIN_MAX, name_problems
 from fairlead.port.request import JSON, Reply, Request
 from fairlead.store.contract import AtRevision, Entry, Note, Put, Transaction
 
 # Steps of admission that have nothing to say to a binding of a pod which changes no metadata and comes from no node.
 _STEPS_WITHOUT_SAY = frozenset({"CustomResourceLifecycle", "NodeRestriction", "PlaneConditions"})
 _STATUSES_KEPT = 256
+_NAMES_KEPT = 8192  # of nodes, with whether they are names
 _TIME = "@time@"
 _NOTHING = msgspec.Raw()
 A = TypeVar("A")
@@ -81,7 +82,7 @@ _asked = msgspec.json.Decoder(_Binding).decode
 _shell = msgspec.json.Decoder(_Shell).decode
 
 
-class _Bound(NamedTuple):
+class _Bound(msgspec.Struct, frozen=True, gc=False):
     put: Put
     at: AtRevision
     notes: tuple[Note, ...]
@@ -111,14 +112,13 @@ def bind_in_place(desk: Desk, request: Request, kind: Kind, context: Context) ->
 
 
 def bind_together(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply | Plan:
-    spaces = {
-        name: _if_sound(_uncharged, desk, name) for name in {each.namespace for each in request.bindings}
-    }
+    uncharged = partial(_uncharged, desk)
+    spaces = {name: _if_sound(uncharged, name) for name in {each.namespace for each in request.bindings}}
     is_plain = _is_plain(desk, kind, context)
     bound: list[_Bound] = []
     made: list[bool] = []
     for each in request.bindings:
-        current = _if_sound(_current, desk, Key(kind.resource, each.namespace, each.name))
+        current = _if_sound(desk.sound.get, Key(kind.resource, each.namespace, each.name))
         found = None
         if (
             is_plain
@@ -141,16 +141,12 @@ def bind_together(desk: Desk, request: Request, kind: Kind, context: Context) ->
     return plan_at(transaction, lambda _: answer)
 
 
-def _if_sound(read: Callable[[Desk, A], Entry | None], desk: Desk, what: A) -> Entry | None:
+def _if_sound(read: Callable[[A], Entry | None], what: A) -> Entry | None:
     """What cannot be read is left out, and keeps nobody else."""
     try:
-        return read(desk, what)
+        return read(what)
     except StorageReadError:
         return None
-
-
-def _current(desk: Desk, key: Key) -> Entry | None:
-    return desk.sound.get(key)
 
 
 def _is_plain(desk: Desk, kind: Kind, context: Context) -> bool:
@@ -179,7 +175,8 @@ def _bound(desk: Desk, kind: Kind, context: Context, current: Entry, node: str) 
         return None
     spec, status = bytes(pod.spec), bytes(pod.status)
     if (
-        name_problems("subdomain", node)
+        len(node) > SUBDOMAIN_MAX  # so that what is kept of names is small
+        or not _is_name(node)
         or len(spec) <= 2
         or b'"nodeName"' in spec
         or b'"schedulingGates"' in spec
@@ -203,6 +200,11 @@ def _bound(desk: Desk, kind: Kind, context: Context, current: Entry, node: str) 
         context, "create", target, 200, revision_before=current.revision, changed=scheduled.changed
     )
     return _Bound(Put(current.key, current.uid, head, tail), _at(current), notes)
+
+
+@lru_cache(maxsize=_NAMES_KEPT)
+def _is_name(node: str) -> bool:
+    return not name_problems("subdomain", node)
 
 
 @lru_cache(maxsize=_STATUSES_KEPT)

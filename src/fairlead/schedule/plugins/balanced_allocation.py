@@ -38,6 +38,7 @@ class _Balance:
         self._cpu, self._cpu_used = nodes.column("cpu")
         self._memory, self._memory_used = nodes.column("memory")
         self._asked = facts.requests.get("cpu", 0), facts.requests.get("memory", 0)
+        self._cells = *nodes.cells("cpu"), *nodes.cells("memory")
         self._scores = self._scored()
 
     def mask(self) -> None:
@@ -67,12 +68,11 @@ class _Balance:
 
     def _scored_at(self, slot: int) -> int:
         """The same for one slot: the same operations on floats of the same kind, so the same number."""
-        cpu: int = self._cpu.item(slot)
-        memory: int = self._memory.item(slot)
+        cpus, cpus_used, memories, memories_used = self._cells
+        cpu, memory = cpus[slot], memories[slot]
         if cpu <= 0 or memory <= 0:
             return int(_UNCHANGED * SCORE_MAX)
-        cpu_used: int = self._cpu_used.item(slot)
-        memory_used: int = self._memory_used.item(slot)
+        cpu_used, memory_used = cpus_used[slot], memories_used[slot]
         before = _distance(cpu_used, cpu, memory_used, memory)
         after = _distance(cpu_used + self._asked[0], cpu, memory_used + self._asked[1], memory)
         return int((_UNCHANGED + (before - after) / 4) * SCORE_MAX)
@@ -83,4 +83,7 @@ def _distances(cpu: Ints, memory: Ints, room: tuple[Ints, Ints]) -> Any:
 
 
 def _distance(cpu_used: int, cpu: int, memory_used: int, memory: int) -> float:
-    return abs(min(float(cpu_used) / float(cpu), 1.0) - min(float(memory_used) / float(memory), 1.0))
+    """What is divided is at most AMOUNT_MAX: as integers it gives what it gives as floats."""
+    of_cpu = cpu_used / cpu if cpu_used < cpu else 1.0
+    of_memory = memory_used / memory if memory_used < memory else 1.0
+    return abs(of_cpu - of_memory)

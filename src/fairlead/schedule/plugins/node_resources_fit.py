@@ -10,7 +10,7 @@ import numpy as np
 from fairlead.schedule.changes import OccupancyChange
 from fairlead.schedule.contract import SCORE_MAX, Lower, Prepared
 from fairlead.schedule.facts import Facts
-from fairlead.schedule.nodes import Ints, Mask, Nodes
+from fairlead.schedule.nodes import Cells, Ints, Mask, Nodes
 from fairlead.schedule.snapshot import Placed, Snapshot
 
 LEAST, MOST = "LeastAllocated", "MostAllocated"
@@ -43,11 +43,14 @@ class _Room:
         self._needs = [(name, value, *nodes.column(name)) for name, value in facts.requests.items() if value]
         # What a pod does not ask for says nothing about where it should go.
         asked = {**facts.requests, "cpu": facts.scored_cpu, "memory": facts.scored_memory}
+        rated = [(name, weight) for name, weight in weights if asked.get(name) or name in ("cpu", "memory")]
         self._rated = [
-            (weight, asked[name], nodes.column(name)[0], _taken(nodes, name))
-            for name, weight in weights
-            if asked.get(name) or name in ("cpu", "memory")
+            (weight, asked[name], nodes.column(name)[0], _taken(nodes, name)) for name, weight in rated
         ]
+        self._rated_at = [
+            (weight, asked[name], nodes.cells(name)[0], _taken_cells(nodes, name)) for name, weight in rated
+        ]
+        self._needs_at = [(value, *nodes.cells(name)) for name, value, _, _ in self._needs]
         self._mask = np.ones(nodes.slots, np.bool_)
         for _, value, allocatable, used in self._needs:
             self._mask &= allocatable - used >= value
@@ -76,8 +79,8 @@ class _Room:
     def touched(self, change: OccupancyChange) -> bool:
         slot = change.slot
         fits = True
-        for _, value, allocatable, used in self._needs:
-            if allocatable.item(slot) - used.item(slot) < value:
+        for value, allocatable, used in self._needs_at:
+            if allocatable[slot] - used[slot] < value:
                 fits = False
                 break
         self._mask[slot] = fits
@@ -99,10 +102,12 @@ class _Room:
     def _scored_at(self, slot: int) -> int:
         """The same for one slot, in plain numbers: it is asked for after every placement."""
         total = weight_of = 0
-        for weight, asked, rooms, used in self._rated:
-            room: int = rooms.item(slot)
+        for weight, asked, rooms, used in self._rated_at:
+            room = rooms[slot]
             if room > 0:
-                taken = min(used.item(slot) + asked, room)
+                taken = used[slot] + asked
+                if taken > room:
+                    taken = room
                 total += (room - taken if self._least else taken) * SCORE_MAX // room * weight
                 weight_of += weight
         return total // weight_of if weight_of else 0
@@ -145,3 +150,11 @@ def _taken(nodes: Nodes, name: str) -> Ints:
     if name == "cpu":
         return nodes.scored_cpu
     return nodes.scored_memory if name == "memory" else nodes.column(name)[1]
+
+
+def _taken_cells(nodes: Nodes, name: str) -> Cells:
+    """`_taken`, slot by slot."""
+    cpu, memory = nodes.scored_cells
+    if name == "cpu":
+        return cpu
+    return memory if name == "memory" else nodes.cells(name)[1]
