@@ -37,7 +37,7 @@ from fairlead.core.errors import (
 from fairlead.port.request import Reply, Request
 from fairlead.store.contract import CommitOutcome, Note, Transaction
 from fairlead.wire.documents import Documents, Later
-from fairlead.wire.exchange import Exchange
+from fairlead.wire.exchange import Exchange, Sender
 from fairlead.wire.flow_driver import Turns
 from fairlead.wire.host import Host, NodeAgents
 from fairlead.wire.rated_log import RatedLog
@@ -89,8 +89,8 @@ class Handler:
         request: Request | None = None
         path = ""
         try:
-            path, query = split_target(exchange.target)
-            user = self._sign_in(exchange, path)
+            sender = exchange.sender if exchange.body else None
+            path, query, user = sender or self._sender(exchange)
             if user is not ANONYMOUS:
                 exchange.recognize()
                 if exchange.body_unread:
@@ -152,16 +152,17 @@ class Handler:
     def owner_of_body(self, exchange: Exchange) -> str | None:
         """Who sends a body, by the headers alone. None: nobody who is known; then it is not read."""
         try:
-            path, _ = split_target(exchange.target)
-            user = self._sign_in(exchange, path)
+            exchange.sender = self._sender(exchange)
         except ApiError:
             return None  # the refusal is told, and audited, when the request's turn comes
+        user = exchange.sender[2]
         return None if user is ANONYMOUS else user.name
 
-    def _sign_in(self, exchange: Exchange, path: str) -> User:
+    def _sender(self, exchange: Exchange) -> Sender:
+        path, query = split_target(exchange.target)
         header = exchange.headers.get(b"authorization")
         authorization = header.decode("latin-1") if header is not None else None
-        return self._host.sign_in(authorization, path, client_certificate(exchange.certificate))
+        return path, query, self._host.sign_in(authorization, path, client_certificate(exchange.certificate))
 
     def _context(self, exchange: Exchange, user: User, impersonator: User | None) -> Context:
         user_agent = exchange.headers.get(b"user-agent", b"").decode("latin-1")

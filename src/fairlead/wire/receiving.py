@@ -130,6 +130,7 @@ class RequestReader:
         exchange.keep_alive = not self._listener.stopping
         self._messages += 1
         self._connection.dispatch(exchange)
+        exchange.sender = None  # whoever has it wait asks anew
 
     # httptools
 
@@ -186,6 +187,7 @@ class RequestReader:
                 self.began_at, self._unread = 0.0, exchange
                 raise _StopParsing
             exchange.body_owner = owner
+            exchange.sender = None  # whoever gets it with its body asks anew
             if not self._take_room(exchange, self._length):
                 return
             self._continue_due = self._headers.get(b"expect", b"").lower() == b"100-continue"
