@@ -91,7 +91,8 @@ class Exchange:
 
     def recognize(self) -> None:
         """The client has signed in: its connection does not give way to strangers any more."""
-        self._connection.recognized()
+        if self._connection.is_stranger:
+            self._connection.recognized()
 
     def settle(self) -> None:
         """Nothing more is to be done for it, but for what a stream sends."""
