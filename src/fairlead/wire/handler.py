@@ -273,7 +273,7 @@ class _Call:
         elif isinstance(step, Reply | Watch):
             notes = () if self._conversation.has_written else self._read(step)
             if notes:  # who reads what is audited is answered when its line is kept
-                self._handler._host.record(notes, lambda: self._guarded(lambda: self._answer(step)))
+                self._handler._host.record(notes, lambda: self._answer_late(step))
             else:
                 self._answer(step)
         elif isinstance(step, ApiError):
@@ -281,8 +281,27 @@ class _Call:
         else:
             self._ask_nodes(step)
 
+    # Called back: whatever goes wrong is answered.
+
     def _resolved(self, outcome: CommitOutcome) -> None:
-        self._guarded(lambda: self._go(self._conversation.resolved(outcome)))
+        try:
+            self._go(self._conversation.resolved(outcome))
+        except ApiError as error:
+            self._refuse(error)
+        except Exception:
+            log.exception("a request could not be finished: %s", self._what)
+            self._handler.apologise(self._exchange, self._conversation.request)
+
+    def _answer_late(self, step: Reply | Watch) -> None:
+        try:
+            self._answer(step)
+        except ApiError as error:
+            self._refuse(error)
+        except Exception:
+            log.exception("a request could not be finished: %s", self._what)
+            self._handler.apologise(self._exchange, self._conversation.request)
+
+    # What is done
 
     def _read(self, step: Reply | Watch) -> tuple[Note, ...]:
         """Audit's lines about what this request is about to be shown."""
@@ -332,16 +351,10 @@ class _Call:
     def _refuse(self, error: ApiError) -> None:
         self._handler.refuse(self._exchange, self._conversation.request, self._conversation.context, error)
 
-    def _guarded(self, act: Callable[[], None]) -> None:
-        """What is done from a callback: whatever goes wrong is answered."""
-        try:
-            act()
-        except ApiError as error:
-            self._refuse(error)
-        except Exception:
-            request = self._conversation.request
-            log.exception("a request could not be finished: %s %s", request.verb, request.plural)
-            self._handler.apologise(self._exchange, request)
+    @property
+    def _what(self) -> str:
+        request = self._conversation.request
+        return f"{request.verb} {request.plural}"
 
 
 _MALFORMED: dict[int, Callable[[str], ApiError]] = {
