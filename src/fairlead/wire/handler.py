@@ -162,7 +162,9 @@ class Handler:
         path, query = split_target(exchange.target)
         header = exchange.headers.get(b"authorization")
         authorization = header.decode("latin-1") if header is not None else None
-        return path, query, self._host.sign_in(authorization, path, client_certificate(exchange.certificate))
+        certificate = exchange.certificate
+        shown = client_certificate(certificate) if certificate else None
+        return path, query, self._host.sign_in(authorization, path, shown)
 
     def _context(self, exchange: Exchange, user: User, impersonator: User | None) -> Context:
         user_agent = exchange.headers.get(b"user-agent", b"").decode("latin-1")
