@@ -65,6 +65,9 @@ class Conversation:
             if isinstance(outcome, PreconditionFailed) and outcome.precondition in self._rests_on:
                 return self._planned_anew()
             step = self._plan.finish(outcome)
+            if isinstance(step, Reply):
+                self._plan = None
+                return step
             return self._planned_anew() if isinstance(step, Again) else self._went(step)
         except ApiError as error:
             return error
