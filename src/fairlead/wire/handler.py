@@ -9,8 +9,6 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Mapping
-from functools import partial
-from typing import NamedTuple
 
 from fairlead.api.access import impersonation
 from fairlead.api.access.users import ANONYMOUS, User
@@ -51,6 +49,7 @@ log = logging.getLogger("fairlead.wire")
 
 # Clients make up paths: what is kept of them is bounded.
 _PATH_MAX = 200
+_ANSWERS = (Reply, Watch)
 # Refusals that somebody may ask about. What is not there or gone (404, 410) and what is too much (429) is everyday.
 _LOGGED = frozenset({400, 401, 403, 405, 409, 413, 415, 422, 500, 503})
 
@@ -118,36 +117,11 @@ class Handler:
             log.exception("a request could not be handled: %s %s", exchange.method, path)
             self.apologise(exchange, request)
             return
-        called = _Called(exchange, request, user, impersonator, path, query)
+        call = _Call(self, exchange, request, user, impersonator, path, query)
         if self._turns is None:
-            self._begin(called)
-            return
-        begin, refuse = partial(self._begin, called), partial(self._turn_away, called)
-        self._turns.arrive(exchange, user, request, path, begin, refuse)
-
-    def _turn_away(self, called: _Called, error: TooManyRequests) -> None:
-        """Counted, and not audited: what is too much must not be written down at length."""
-        self._context(called.exchange, called.user, called.impersonator)
-        self.count(called.exchange, called.request, error.status)
-        self.reply(called.exchange, failure(error))
-
-    def _begin(self, called: _Called) -> None:
-        exchange, request, path = called.exchange, called.request, called.path
-        context = self._context(exchange, called.user, called.impersonator)
-        try:
-            if request is None:
-                answered = self._documents.answer(exchange, path, called.query, context)
-                if isinstance(answered, Later):
-                    answered.start(lambda found: self._told_later(exchange, context, path, found))
-                else:
-                    self.count(exchange, None, answered)
-                return
-            _Call(self, exchange, request, context).run()
-        except ApiError as error:
-            self.refuse(exchange, request, context, error, path)
-        except Exception:
-            log.exception("a request could not be handled: %s %s", exchange.method, path)
-            self.apologise(exchange, request)
+            call.begin()
+        else:
+            self._turns.arrive(exchange, user, request, path, call.begin, call.turn_away)
 
     def owner_of_body(self, exchange: Exchange) -> str | None:
         """Who sends a body, by the headers alone. None: nobody who is known; then it is not read."""
@@ -171,6 +145,13 @@ class Handler:
         context = self._host.context(user, user_agent, exchange.peer, impersonator)
         exchange.about = b"audit-id: %b\r\n%b" % (context.request_id.encode(), exchange.flow)
         return context
+
+    def _document(self, exchange: Exchange, path: str, query: Mapping[str, str], context: Context) -> None:
+        answered = self._documents.answer(exchange, path, query, context)
+        if isinstance(answered, Later):
+            answered.start(lambda found: self._told_later(exchange, context, path, found))
+        else:
+            self.count(exchange, None, answered)
 
     def _told_later(self, exchange: Exchange, context: Context, path: str, found: Reply | Exception) -> None:
         """An answer that took its time is there."""
@@ -245,34 +226,65 @@ class Handler:
         self.reply(exchange, failure(_MALFORMED[status](message)))
 
 
-class _Called(NamedTuple):
-    """A request that waits for its turn: who sends it and what it asks for, and nothing is done for it yet."""
-
-    exchange: Exchange
-    request: Request | None
-    user: User
-    impersonator: User | None
-    path: str
-    query: Mapping[str, str]
-
-
 class _Call:
-    """One API call over HTTP: its conversation, what audit wants to know of reads, and the answer."""
+    """One request over HTTP: who sends it and what it asks for, for which nothing is done before its turn; then its
+    conversation, what audit wants to know of reads, and the answer. `request` is None for a document."""
 
-    __slots__ = ("_conversation", "_exchange", "_handler")
+    __slots__ = (
+        "_conversation",
+        "_exchange",
+        "_handler",
+        "_impersonator",
+        "_path",
+        "_query",
+        "_request",
+        "_user",
+    )
 
-    def __init__(self, handler: Handler, exchange: Exchange, request: Request, context: Context) -> None:
+    def __init__(
+        self,
+        handler: Handler,
+        exchange: Exchange,
+        request: Request | None,
+        user: User,
+        impersonator: User | None,
+        path: str,
+        query: Mapping[str, str],
+    ) -> None:
         self._handler = handler
         self._exchange = exchange
-        self._conversation = Conversation(handler._host.api, request, context)
+        self._request = request
+        self._user = user
+        self._impersonator = impersonator
+        self._path = path
+        self._query = query
 
-    def run(self) -> None:
-        self._go(self._conversation.begin())
+    def turn_away(self, error: TooManyRequests) -> None:
+        """Counted, and not audited: what is too much must not be written down at length."""
+        self._handler._context(self._exchange, self._user, self._impersonator)
+        self._handler.count(self._exchange, self._request, error.status)
+        self._handler.reply(self._exchange, failure(error))
+
+    def begin(self) -> None:
+        """It is its turn."""
+        handler, exchange, request, path = self._handler, self._exchange, self._request, self._path
+        context = handler._context(exchange, self._user, self._impersonator)
+        try:
+            if request is None:
+                handler._document(exchange, path, self._query, context)
+            else:
+                self._conversation = Conversation(handler._host.api, request, context)
+                self._go(self._conversation.begin())
+        except ApiError as error:
+            handler.refuse(exchange, request, context, error, path)
+        except Exception:
+            log.exception("a request could not be handled: %s %s", exchange.method, path)
+            handler.apologise(exchange, request)
 
     def _go(self, step: Next) -> None:
         if isinstance(step, Transaction):
             self._handler._host.submit(step, self._resolved)
-        elif isinstance(step, Reply | Watch):
+        elif isinstance(step, _ANSWERS):
             notes = () if self._conversation.has_written else self._read(step)
             if notes:  # who reads what is audited is answered when its line is kept
                 self._handler._host.record(notes, lambda: self._answer_late(step))
