@@ -41,7 +41,7 @@ class Conversation:
 
     def __init__(self, api: Api, request: Request, context: Context) -> None:
         self.request = request
-        self.context = decided_by(context, request.decision)
+        self.context = decided_by(context, request.decision) if request.decision else context
         self.has_written = False
         self._api = api
         self._plan: Plan | None = None  # whose transaction the store has
@@ -65,6 +65,9 @@ class Conversation:
             if isinstance(outcome, PreconditionFailed) and outcome.precondition in self._rests_on:
                 return self._planned_anew()
             step = self._plan.finish(outcome)
+            if isinstance(step, Reply):
+                self._plan = None
+                return step
             return self._planned_anew() if isinstance(step, Again) else self._went(step)
         except ApiError as error:
             return error
@@ -80,22 +83,20 @@ class Conversation:
         if not isinstance(step, Plan):
             self._plan = None
             return step
-        self._plan, self.has_written = step, True
-        return self._judged(step.transaction)
-
-    def _judged(self, transaction: Transaction) -> Transaction:
-        """With what it rests on of changes that are under way; and under way itself, if it is such a change."""
-        desk, request = self._api.desk, self.request
-        self._rests_on = ()
-        if desk.under_way.keys:
-            self._rests_on = desk.under_way.preconditions(desk.read, request, self.context.user)
-            transaction = structs.replace(
-                transaction, preconditions=(*transaction.preconditions, *self._rests_on)
-            )
-        if request.group in GROUPS:
-            desk.under_way.began(transaction)
+        self._plan, self.has_written, self._rests_on = step, True, ()
+        transaction, under_way = step.transaction, self._api.desk.under_way
+        if under_way.keys:
+            transaction = self._judged(transaction)
+        if self.request.group in GROUPS:
+            under_way.began(transaction)
             self._submitted = transaction
         return transaction
+
+    def _judged(self, transaction: Transaction) -> Transaction:
+        """With what it rests on of changes that are under way."""
+        desk = self._api.desk
+        self._rests_on = desk.under_way.preconditions(desk.read, self.request, self.context.user)
+        return structs.replace(transaction, preconditions=(*transaction.preconditions, *self._rests_on))
 
 
 def stored_reply(ending: Ending) -> Reply:

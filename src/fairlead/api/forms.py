@@ -68,7 +68,7 @@ def check_whole(request: Request) -> None:
 
 
 def form_of(request: Request) -> Form:
-    return negotiate(request).form
+    return _parse(request.accept, request.verb == "watch").form
 
 
 def included_of(request: Request) -> str:

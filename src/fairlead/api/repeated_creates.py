@@ -118,7 +118,7 @@ class RecordedReads:
         return self._read.changes_after(revision, resource, limit)
 
 
-class RepeatedCreate(msgspec.Struct, frozen=True):
+class RepeatedCreate(msgspec.Struct):
     """What came of a create, but for name, uid and time."""
 
     head: bytes
@@ -127,6 +127,8 @@ class RepeatedCreate(msgspec.Struct, frozen=True):
     warnings: tuple[str, ...]
     gets: tuple[tuple[Key, Entry | None], ...]
     lists: tuple[tuple[str, str, Sequence[Entry]], ...]
+    held_at: int = -1  # the revision at which all that was read was last found to be as it was
+    held_with: Mapping[Key, Damaged] | None = None  # what was damaged then
 
     def put(self, key: Key, context: Context, free: Mapping[bytes, bytes] = _NOTHING) -> Put:
         uid = ids.uid(context.entropy)
@@ -139,13 +141,18 @@ class RepeatedCreate(msgspec.Struct, frozen=True):
         return Put(key, uid, self.head, self.tail.fill(values))
 
     def holds(self, read: Reader) -> bool:
-        """Whether all that was read for it is as it was."""
+        """Whether all that was read for it is as it was. Asked once of each state of the store: every commit gives a
+        new revision, and a store that reads its journal again has a new record of what is damaged in it."""
+        revision, damaged = read.revision, read.damaged
+        if revision == self.held_at and damaged is self.held_with:
+            return True
         for key, entry in self.gets:
             if read.get(key) is not entry:
                 return False
-        for resource, namespace, entries in self.lists:  # noqa: SIM110 - a hot path
+        for resource, namespace, entries in self.lists:
             if read.list(resource, namespace) is not entries:
                 return False
+        self.held_at, self.held_with = revision, damaged
         return True
 
 

@@ -23,7 +23,7 @@ from fairlead.api.fencing import add_premises
 from fairlead.api.forms import Form, check_whole, form_of, included_of
 from fairlead.api.metrics import find_metrics, measure
 from fairlead.api.plan import Context, Step
-from fairlead.api.runbooks.acting import as_requester, is_runner, record_step, run_acting
+from fairlead.api.runbooks.acting import RUNNER, as_requester, is_runner, record_step, run_acting
 from fairlead.api.subresources import TEXTS
 from fairlead.api.subresources import VERBS as SUBRESOURCE_VERBS
 from fairlead.api.verbs.create import create
@@ -78,7 +78,7 @@ class Api:
     def plan(self, request: Request, context: Context) -> Step:
         """Raises ApiError for anything that cannot be served."""
         run = None
-        if is_runner(context.user):
+        if context.user.name == RUNNER and is_runner(context.user):
             run = run_acting(self.desk, request, context)
             context = context if run is None else as_requester(run, context)
         if request.bindings:

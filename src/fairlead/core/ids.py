@@ -10,14 +10,17 @@ from hashlib import blake2b
 # Kubernetes' alphabet for generated names: no vowels and no look-alikes, so that no words appear.
 _SUFFIX_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 _SUFFIX_LENGTH = 5
+# Of each digit, its lower two bits under the two that stand for the variant of RFC 9562.
+_VARIANTS = {digit: "89ab"[int(digit, 16) & 3] for digit in "0123456789abcdef"}
 #: bound: objects | length of a generated name | the prefix is shortened
 GENERATED_NAME_MAX = 63
 
 
 def uid(entropy: bytes, position: int = 0) -> str:
     """A version 4 shaped UUID, the same for the same entropy and position."""
-    digest = blake2b(entropy, digest_size=16, salt=position.to_bytes(8, "big")).hexdigest()
-    variant = "89ab"[int(digest[16], 16) & 3]
+    salt = position.to_bytes(8, "big") if position else b""  # which is all zeros as well
+    digest = blake2b(entropy, digest_size=16, salt=salt).hexdigest()
+    variant = _VARIANTS[digest[16]]
     return f"{digest[:8]}-{digest[8:12]}-4{digest[13:16]}-{variant}{digest[17:20]}-{digest[20:]}"
 
 

@@ -95,8 +95,6 @@ _ENV_NAME_WRONG = (
 
 
 def _judge(text: str, expression: re.Pattern[str], limit: int, wrong: str) -> list[str]:
-    if len(text) <= limit and expression.fullmatch(text):
-        return []
     problems = [] if len(text) <= limit else [too_long(limit)]
     if not expression.fullmatch(text):
         problems.append(wrong)
@@ -105,11 +103,15 @@ def _judge(text: str, expression: re.Pattern[str], limit: int, wrong: str) -> li
 
 def label_problems(text: str) -> list[str]:
     """A DNS label as RFC 1123 has it: namespaces, containers, volumes."""
+    if len(text) <= LABEL_MAX and _label.fullmatch(text):
+        return []
     return _judge(text, _label, LABEL_MAX, _LABEL_WRONG)
 
 
 def subdomain_problems(text: str) -> list[str]:
     """A DNS subdomain as RFC 1123 has it: most names."""
+    if len(text) <= SUBDOMAIN_MAX and _subdomain.fullmatch(text):
+        return []
     return _judge(text, _subdomain, SUBDOMAIN_MAX, _SUBDOMAIN_WRONG)
 
 

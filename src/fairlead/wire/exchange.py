@@ -11,11 +11,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
+from fairlead.api.access.users import User
+
 if TYPE_CHECKING:
     from fairlead.wire.http import ServerConnection
 
 _STATUS_LINES = {s.value: f"HTTP/1.1 {s.value} {s.phrase}\r\ncontent-type: ".encode() for s in HTTPStatus}
 _LENGTH = b"\r\ncontent-length: "
+
+# The path and the query of a request, and who sends it.
+Sender = tuple[str, Mapping[str, str], User]
 
 
 class Exchange:
@@ -37,6 +42,7 @@ class Exchange:
         "method",
         "on_gone",
         "on_settled",
+        "sender",
         "streaming",
         "target",
     )
@@ -53,6 +59,8 @@ class Exchange:
         self.body = b""
         self.body_unread = False  # it has a body, of somebody unknown: that is not read
         self.body_owner, self.body_bytes = "", 0  # what is held of the budget for bodies, and by whom
+        # As it was found when room was taken for the body: there for as long as the reader hands it over, in one step.
+        self.sender: Sender | None = None
         self.about = b""  # header lines of every answer to it, each ending in CRLF
         self.flow = b""  # further ones, which tell in whose flow it came
         self.keep_alive = True
@@ -83,7 +91,8 @@ class Exchange:
 
     def recognize(self) -> None:
         """The client has signed in: its connection does not give way to strangers any more."""
-        self._connection.recognized()
+        if self._connection.is_stranger:
+            self._connection.recognized()
 
     def settle(self) -> None:
         """Nothing more is to be done for it, but for what a stream sends."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from fairlead.api.access.users import User
 from fairlead.api.flow.events import (
@@ -57,15 +58,11 @@ Refusal = Callable[[TooManyRequests], None]
 class _Turn:
     """One request: how it begins, and how it is turned away."""
 
-    __slots__ = ("begin", "refuse", "turns")
+    __slots__ = ("begin", "refuse")
 
-    def __init__(self, turns: Turns, begin: Callable[[], None], refuse: Refusal) -> None:
-        self.turns = turns
+    def __init__(self, begin: Callable[[], None], refuse: Refusal) -> None:
         self.begin = begin
         self.refuse = refuse
-
-    def end(self) -> None:
-        self.turns.end(self)
 
 
 class Turns:
@@ -110,8 +107,8 @@ class Turns:
             asked = user, request.verb, request.group, request.plural, request.subresource, request.namespace
             flow, width = self._control.flow_of(asked), width_of(request, self._read)
         exchange.flow = flow.headers
-        turn = _Turn(self, begin, refuse)
-        exchange.on_settled = turn.end
+        turn = _Turn(begin, refuse)
+        exchange.on_settled = partial(self._end, turn)
         now = self._now()
         if not self._is_due:
             self._began = now
@@ -119,8 +116,10 @@ class Turns:
         room = now < self._began + self._turn_seconds(now)
         self._carry_out(self.machine.handle(Arrived(turn, flow, width.seats, width.in_turn, now, room)))
 
-    def end(self, turn: _Turn) -> None:
-        self._carry_out(self.machine.handle(RequestEnded(turn)))
+    def _end(self, turn: _Turn) -> None:
+        instructions = self.machine.handle(RequestEnded(turn))
+        if instructions:  # others wait
+            self._carry_out(instructions)
 
     @property
     def levels(self) -> Mapping[str, PriorityLevel]:

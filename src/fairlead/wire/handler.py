@@ -9,8 +9,6 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Mapping
-from functools import partial
-from typing import NamedTuple
 
 from fairlead.api.access import impersonation
 from fairlead.api.access.users import ANONYMOUS, User
@@ -37,7 +35,7 @@ from fairlead.core.errors import (
 from fairlead.port.request import Reply, Request
 from fairlead.store.contract import CommitOutcome, Note, Transaction
 from fairlead.wire.documents import Documents, Later
-from fairlead.wire.exchange import Exchange
+from fairlead.wire.exchange import Exchange, Sender
 from fairlead.wire.flow_driver import Turns
 from fairlead.wire.host import Host, NodeAgents
 from fairlead.wire.rated_log import RatedLog
@@ -51,6 +49,7 @@ log = logging.getLogger("fairlead.wire")
 
 # Clients make up paths: what is kept of them is bounded.
 _PATH_MAX = 200
+_ANSWERS = (Reply, Watch)
 # Refusals that somebody may ask about. What is not there or gone (404, 410) and what is too much (429) is everyday.
 _LOGGED = frozenset({400, 401, 403, 405, 409, 413, 415, 422, 500, 503})
 
@@ -89,8 +88,8 @@ class Handler:
         request: Request | None = None
         path = ""
         try:
-            path, query = split_target(exchange.target)
-            user = self._sign_in(exchange, path)
+            sender = exchange.sender if exchange.body else None
+            path, query, user = sender or self._sender(exchange)
             if user is not ANONYMOUS:
                 exchange.recognize()
                 if exchange.body_unread:
@@ -118,56 +117,41 @@ class Handler:
             log.exception("a request could not be handled: %s %s", exchange.method, path)
             self.apologise(exchange, request)
             return
-        called = _Called(exchange, request, user, impersonator, path, query)
+        call = _Call(self, exchange, request, user, impersonator, path, query)
         if self._turns is None:
-            self._begin(called)
-            return
-        begin, refuse = partial(self._begin, called), partial(self._turn_away, called)
-        self._turns.arrive(exchange, user, request, path, begin, refuse)
-
-    def _turn_away(self, called: _Called, error: TooManyRequests) -> None:
-        """Counted, and not audited: what is too much must not be written down at length."""
-        self._context(called.exchange, called.user, called.impersonator)
-        self.count(called.exchange, called.request, error.status)
-        self.reply(called.exchange, failure(error))
-
-    def _begin(self, called: _Called) -> None:
-        exchange, request, path = called.exchange, called.request, called.path
-        context = self._context(exchange, called.user, called.impersonator)
-        try:
-            if request is None:
-                answered = self._documents.answer(exchange, path, called.query, context)
-                if isinstance(answered, Later):
-                    answered.start(lambda found: self._told_later(exchange, context, path, found))
-                else:
-                    self.count(exchange, None, answered)
-                return
-            _Call(self, exchange, request, context).run()
-        except ApiError as error:
-            self.refuse(exchange, request, context, error, path)
-        except Exception:
-            log.exception("a request could not be handled: %s %s", exchange.method, path)
-            self.apologise(exchange, request)
+            call.begin()
+        else:
+            self._turns.arrive(exchange, user, request, path, call.begin, call.turn_away)
 
     def owner_of_body(self, exchange: Exchange) -> str | None:
         """Who sends a body, by the headers alone. None: nobody who is known; then it is not read."""
         try:
-            path, _ = split_target(exchange.target)
-            user = self._sign_in(exchange, path)
+            exchange.sender = self._sender(exchange)
         except ApiError:
             return None  # the refusal is told, and audited, when the request's turn comes
+        user = exchange.sender[2]
         return None if user is ANONYMOUS else user.name
 
-    def _sign_in(self, exchange: Exchange, path: str) -> User:
+    def _sender(self, exchange: Exchange) -> Sender:
+        path, query = split_target(exchange.target)
         header = exchange.headers.get(b"authorization")
         authorization = header.decode("latin-1") if header is not None else None
-        return self._host.sign_in(authorization, path, client_certificate(exchange.certificate))
+        certificate = exchange.certificate
+        shown = client_certificate(certificate) if certificate else None
+        return path, query, self._host.sign_in(authorization, path, shown)
 
     def _context(self, exchange: Exchange, user: User, impersonator: User | None) -> Context:
         user_agent = exchange.headers.get(b"user-agent", b"").decode("latin-1")
         context = self._host.context(user, user_agent, exchange.peer, impersonator)
         exchange.about = b"audit-id: %b\r\n%b" % (context.request_id.encode(), exchange.flow)
         return context
+
+    def _document(self, exchange: Exchange, path: str, query: Mapping[str, str], context: Context) -> None:
+        answered = self._documents.answer(exchange, path, query, context)
+        if isinstance(answered, Later):
+            answered.start(lambda found: self._told_later(exchange, context, path, found))
+        else:
+            self.count(exchange, None, answered)
 
     def _told_later(self, exchange: Exchange, context: Context, path: str, found: Reply | Exception) -> None:
         """An answer that took its time is there."""
@@ -242,37 +226,68 @@ class Handler:
         self.reply(exchange, failure(_MALFORMED[status](message)))
 
 
-class _Called(NamedTuple):
-    """A request that waits for its turn: who sends it and what it asks for, and nothing is done for it yet."""
-
-    exchange: Exchange
-    request: Request | None
-    user: User
-    impersonator: User | None
-    path: str
-    query: Mapping[str, str]
-
-
 class _Call:
-    """One API call over HTTP: its conversation, what audit wants to know of reads, and the answer."""
+    """One request over HTTP: who sends it and what it asks for, for which nothing is done before its turn; then its
+    conversation, what audit wants to know of reads, and the answer. `request` is None for a document."""
 
-    __slots__ = ("_conversation", "_exchange", "_handler")
+    __slots__ = (
+        "_conversation",
+        "_exchange",
+        "_handler",
+        "_impersonator",
+        "_path",
+        "_query",
+        "_request",
+        "_user",
+    )
 
-    def __init__(self, handler: Handler, exchange: Exchange, request: Request, context: Context) -> None:
+    def __init__(
+        self,
+        handler: Handler,
+        exchange: Exchange,
+        request: Request | None,
+        user: User,
+        impersonator: User | None,
+        path: str,
+        query: Mapping[str, str],
+    ) -> None:
         self._handler = handler
         self._exchange = exchange
-        self._conversation = Conversation(handler._host.api, request, context)
+        self._request = request
+        self._user = user
+        self._impersonator = impersonator
+        self._path = path
+        self._query = query
 
-    def run(self) -> None:
-        self._go(self._conversation.begin())
+    def turn_away(self, error: TooManyRequests) -> None:
+        """Counted, and not audited: what is too much must not be written down at length."""
+        self._handler._context(self._exchange, self._user, self._impersonator)
+        self._handler.count(self._exchange, self._request, error.status)
+        self._handler.reply(self._exchange, failure(error))
+
+    def begin(self) -> None:
+        """It is its turn."""
+        handler, exchange, request, path = self._handler, self._exchange, self._request, self._path
+        context = handler._context(exchange, self._user, self._impersonator)
+        try:
+            if request is None:
+                handler._document(exchange, path, self._query, context)
+            else:
+                self._conversation = Conversation(handler._host.api, request, context)
+                self._go(self._conversation.begin())
+        except ApiError as error:
+            handler.refuse(exchange, request, context, error, path)
+        except Exception:
+            log.exception("a request could not be handled: %s %s", exchange.method, path)
+            handler.apologise(exchange, request)
 
     def _go(self, step: Next) -> None:
         if isinstance(step, Transaction):
             self._handler._host.submit(step, self._resolved)
-        elif isinstance(step, Reply | Watch):
+        elif isinstance(step, _ANSWERS):
             notes = () if self._conversation.has_written else self._read(step)
             if notes:  # who reads what is audited is answered when its line is kept
-                self._handler._host.record(notes, lambda: self._guarded(lambda: self._answer(step)))
+                self._handler._host.record(notes, lambda: self._answer_late(step))
             else:
                 self._answer(step)
         elif isinstance(step, ApiError):
@@ -280,8 +295,27 @@ class _Call:
         else:
             self._ask_nodes(step)
 
+    # Called back: whatever goes wrong is answered.
+
     def _resolved(self, outcome: CommitOutcome) -> None:
-        self._guarded(lambda: self._go(self._conversation.resolved(outcome)))
+        try:
+            self._go(self._conversation.resolved(outcome))
+        except ApiError as error:
+            self._refuse(error)
+        except Exception:
+            log.exception("a request could not be finished: %s", self._what)
+            self._handler.apologise(self._exchange, self._conversation.request)
+
+    def _answer_late(self, step: Reply | Watch) -> None:
+        try:
+            self._answer(step)
+        except ApiError as error:
+            self._refuse(error)
+        except Exception:
+            log.exception("a request could not be finished: %s", self._what)
+            self._handler.apologise(self._exchange, self._conversation.request)
+
+    # What is done
 
     def _read(self, step: Reply | Watch) -> tuple[Note, ...]:
         """Audit's lines about what this request is about to be shown."""
@@ -331,16 +365,10 @@ class _Call:
     def _refuse(self, error: ApiError) -> None:
         self._handler.refuse(self._exchange, self._conversation.request, self._conversation.context, error)
 
-    def _guarded(self, act: Callable[[], None]) -> None:
-        """What is done from a callback: whatever goes wrong is answered."""
-        try:
-            act()
-        except ApiError as error:
-            self._refuse(error)
-        except Exception:
-            request = self._conversation.request
-            log.exception("a request could not be finished: %s %s", request.verb, request.plural)
-            self._handler.apologise(self._exchange, request)
+    @property
+    def _what(self) -> str:
+        request = self._conversation.request
+        return f"{request.verb} {request.plural}"
 
 
 _MALFORMED: dict[int, Callable[[str], ApiError]] = {

@@ -44,6 +44,9 @@ class ServerConnection(asyncio.Protocol):
         self._turn: asyncio.Handle | None = None  # in which it goes on
         self.active_at = 0.0
         self.peer = ""
+        # The client's, which TLS has verified before there is a connection, as `getpeercert` gives it.
+        self.certificate: Mapping[str, Any] | None = None
+        self.is_stranger = True  # nobody has signed in on it yet
 
     # asyncio
 
@@ -52,15 +55,12 @@ class ServerConnection(asyncio.Protocol):
         self._transport = cast(asyncio.Transport, transport)
         peername = transport.get_extra_info("peername")
         self.peer = str(peername[0]) if peername else ""
+        self.certificate = transport.get_extra_info("peercert")
         self._listener.joined(self)
 
     @property
     def loop(self) -> asyncio.AbstractEventLoop:
         return self._listener.loop
-
-    @property
-    def certificate(self) -> Mapping[str, Any] | None:
-        return self._transport.get_extra_info("peercert") if self._transport is not None else None
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._listener.left(self)
@@ -83,11 +83,12 @@ class ServerConnection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self.active_at = self._listener.now()
-        if self.requests.reads_no_more:
+        requests = self.requests
+        if requests.reads_no_more:
             return  # it is dropped
-        self.requests.receive(data)
-        if self.requests.refused is not None and self.is_free:
-            self._refuse(*self.requests.refused)
+        requests.receive(data)
+        if requests.refused is not None and self.is_free:
+            self._refuse(*requests.refused)
 
     def pause_writing(self) -> None:
         self.write_paused = True
@@ -108,8 +109,9 @@ class ServerConnection(asyncio.Protocol):
 
     def dispatch(self, exchange: Exchange) -> None:
         # A client that does not read the answers gets no further ones: they would gather here without bound.
-        if self.is_free and not self.write_paused:
-            self._begin(exchange)
+        if self._open is None and not self._waiting and not self.write_paused:
+            self._open = exchange
+            self._handle(exchange)
             return
         self._waiting.append(exchange)
         if not self._reading_paused and self._transport is not None:
@@ -123,10 +125,6 @@ class ServerConnection(asyncio.Protocol):
             exchange.body_bytes = 0
 
     # Answers
-
-    def _begin(self, exchange: Exchange) -> None:
-        self._open = exchange
-        self._handle(exchange)
 
     def bound_stream(self, *, streams: bool) -> None:
         """Hear early that the client of a stream does not read: what it was sent stays here until it does."""
@@ -163,7 +161,7 @@ class ServerConnection(asyncio.Protocol):
             self._listener.loop.call_soon(self._next)
         elif self.requests.refused is not None:
             self._refuse(*self.requests.refused)
-        else:
+        elif self.requests.continue_due:
             self.requests.tell_to_continue()
 
     def pour(self, exchange: Exchange, head: bytes, pieces: Iterator[bytes]) -> None:
@@ -199,13 +197,15 @@ class ServerConnection(asyncio.Protocol):
         if self.write_paused:
             return  # resume_writing comes back here
         if self._open is None and self._waiting:
-            self._begin(self._waiting.pop(0))
+            self._open = self._waiting.pop(0)
+            self._handle(self._open)
         if not self._waiting and self._reading_paused and self._transport is not None:
             self._reading_paused = False
             if not self._transport.is_closing():
                 self._transport.resume_reading()
 
     def recognized(self) -> None:
+        self.is_stranger = False
         self._listener.recognized(self)
 
     @property

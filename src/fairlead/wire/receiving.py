@@ -49,6 +49,7 @@ class RequestReader:
         self._listener = listener
         self._parser: Any = httptools.HttpRequestParser(self)
         self.refused: tuple[int, bytes] | None = None
+        self.reads_no_more = False  # a request was refused, or has a body that is not read
         self.began_at = 0.0  # when the request that is being received began; 0: none is
         self._target = b""
         self._headers: dict[bytes, bytes] = {}
@@ -62,13 +63,9 @@ class RequestReader:
         self._body: list[bytes] = []
         self._receiving: Exchange | None = None  # its headers are here, its body is on its way
         self._unread: Exchange | None = None  # the last request of this connection, whose body is not read
-        self._continue_due = False  # the client waits to be told to send its body
+        self.continue_due = False  # the client waits to be told to send its body
         self._completed: Exchange | None = None  # the last one of the bytes that are being parsed
         self._head: Head | None = None  # of the last request, if it came whole and by itself
-
-    @property
-    def reads_no_more(self) -> bool:
-        return self.refused is not None or self._unread is not None
 
     def receive(self, data: bytes) -> None:
         head = self._head
@@ -130,6 +127,7 @@ class RequestReader:
         exchange.keep_alive = not self._listener.stopping
         self._messages += 1
         self._connection.dispatch(exchange)
+        exchange.sender = None  # whoever has it wait asks anew
 
     # httptools
 
@@ -183,12 +181,13 @@ class RequestReader:
             owner = self._listener.owner_of_body(exchange)
             if owner is None:
                 exchange.body_unread, exchange.keep_alive = True, False
-                self.began_at, self._unread = 0.0, exchange
+                self.began_at, self._unread, self.reads_no_more = 0.0, exchange, True
                 raise _StopParsing
             exchange.body_owner = owner
+            exchange.sender = None  # whoever gets it with its body asks anew
             if not self._take_room(exchange, self._length):
                 return
-            self._continue_due = self._headers.get(b"expect", b"").lower() == b"100-continue"
+            self.continue_due = self._headers.get(b"expect", b"").lower() == b"100-continue"
         self._receiving = exchange
         self.tell_to_continue()
 
@@ -208,8 +207,8 @@ class RequestReader:
 
     def tell_to_continue(self) -> None:
         """Answers come in order: who is to send a body is told so when all before it are out."""
-        if self._continue_due and self._connection.is_free:
-            self._continue_due = False
+        if self.continue_due and self._connection.is_free:
+            self.continue_due = False
             self._connection.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 
     def on_body(self, body: bytes) -> None:
@@ -222,7 +221,7 @@ class RequestReader:
         exchange, self._receiving = self._receiving, None
         if exchange is None:
             return  # it was refused
-        self._continue_due = False
+        self.continue_due = False
         parser = self._parser
         # We upgrade to nothing: the request is answered as it is, and what follows it is not HTTP.
         exchange.keep_alive = (
@@ -240,4 +239,4 @@ class RequestReader:
 
     def _refuse(self, status: int, message: bytes) -> None:
         if self.refused is None:
-            self.refused = (status, message)
+            self.refused, self.reads_no_more = (status, message), True

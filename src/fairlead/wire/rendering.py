@@ -29,8 +29,11 @@ _GZIP = 16 + zlib.MAX_WBITS
 def send(exchange: Exchange, reply: Reply, extra: bytes = b"") -> None:
     """`extra` is whole header lines, each ending in CRLF."""
     reply = render(exchange, reply)
-    size = len(reply.content)  # of a long list that is a look at every row
-    if size > GZIP_BYTES_MIN and exchange.method != b"HEAD" and _takes_gzip(exchange):
+    content = reply.content
+    size = len(content)  # of a long list that is a look at every row
+    if size <= GZIP_BYTES_MIN and isinstance(content, bytes):  # as nearly always
+        exchange.respond(reply.status, reply.content_type.encode(), content, extra)
+    elif size > GZIP_BYTES_MIN and exchange.method != b"HEAD" and _takes_gzip(exchange):
         _send_packed(exchange, reply, extra, size)
     else:
         _send_plain(exchange, reply, extra, size)

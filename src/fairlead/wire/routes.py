@@ -92,7 +92,7 @@ def resource_request(
     address = _address(path) if len(path) <= _PATH_KEPT_MAX else _parse_address(path)
     if address is None:
         return None
-    verb = _verb(method, address.name, query)
+    verb = _WRITES.get(method) or _verb(method, address.name, query)
     if content_type != JSON and content_type.partition(";")[0].strip().lower() == yaml_text.MEDIA_TYPE:
         body, content_type = yaml_text.to_json(body) if body else body, JSON
     return Request(verb, *address, query, body, content_type, accept)
@@ -187,10 +187,7 @@ def _verb(method: bytes, name: str, query: Mapping[str, str]) -> str:
         return "get" if name else "list"
     if method == b"DELETE":
         return "delete" if name else "deletecollection"
-    verb = _WRITES.get(method)
-    if verb is None:
-        raise MethodNotAllowed(f"the server does not allow the method {method.decode(errors='replace')}")
-    return verb
+    raise MethodNotAllowed(f"the server does not allow the method {method.decode(errors='replace')}")
 
 
 def request_target(request: Request) -> tuple[str, str]:

@@ -208,21 +208,22 @@ class _Stream:
 
     def _send_changes(self, changes: list[CommittedChange]) -> None:
         """Where they are read from history: more at a time if these were small, fewer if they were large."""
-        if self._send([part for change in changes for part in self._parts(change)]) > PIECE_BYTES:
+        if self._send(self._lines(changes)) > PIECE_BYTES:
             self._per_step = max(1, self._per_step // 2)
         else:
             self._per_step = min(_CHANGES_PER_STEP, self._per_step * 2)
 
     def _send_initial(self) -> None:
         initial = self._initial
-        parts: list[bytes] = []
+        first: list[CommittedChange] = []
         size = count = 0
         while (
             initial and count < _INITIAL_PER_STEP and (not size or size + len(initial[0].data) <= PIECE_BYTES)
         ):
             size += len(initial[0].data)
             count += 1
-            parts += self._parts(CommittedChange(ADDED, initial.popleft(), None))
+            first.append(CommittedChange(ADDED, initial.popleft(), None))
+        parts = self._lines(first)
         if not initial and self._mark_end:
             self._mark_end = False
             parts.append(self._watch.bookmark(self._watch.since, True))
@@ -251,13 +252,18 @@ class _Stream:
                 rest[0] = rest[0][len(piece) :]
         self._exchange.send_pieces(pieces)
 
-    def _parts(self, change: CommittedChange) -> tuple[bytes, ...]:
-        """The change as a line; a large one in parts, so that no second copy of it is made."""
-        if self._watch.encode is not None:
-            return (self._watch.encode(change.type, change, self._owner.clock()),)
-        if len(change.entry.data) <= PIECE_BYTES:
-            return (frame(change),)
-        return (FRAME_STARTS[change.type], change.entry.data, FRAME_END)
+    def _lines(self, changes: list[CommittedChange]) -> list[bytes]:
+        """Each change as a line; a large one in parts, so that no second copy of it is made."""
+        encode = self._watch.encode
+        if encode is not None:
+            return [encode(change.type, change, self._owner.clock()) for change in changes]
+        lines: list[bytes] = []
+        for change in changes:
+            if len(change.entry.data) <= PIECE_BYTES:
+                lines.append(frame(change))
+            else:
+                lines += (FRAME_STARTS[change.type], change.entry.data, FRAME_END)
+        return lines
 
     def _bookmark(self) -> None:
         revision = self._owner.hub.progress(self._subscription)

@@ -118,7 +118,7 @@ class AuthorizerChain:
 def require(authorizer: Authorizer, asked: Attributes) -> AccessVerdict:
     """The one door: whoever acts for a caller passes it first. Forbidden if they may not; else why they may."""
     verdict = authorizer.authorize(asked)
-    if not verdict.allowed:
+    if verdict.decision != "allowed":
         raise forbidden_error(asked, verdict)
     return verdict
 

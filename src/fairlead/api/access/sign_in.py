@@ -52,6 +52,10 @@ class SignIn:
             return self.openid.authenticate(token, at)
         return self.accounts.authenticate(token, at)
 
+    def remembered(self, authorization: str | None, shown: ClientCertificate | None) -> User | None:
+        """Who signed in in the same way before, where that holds at any time: only a token of the table does."""
+        return self.tokens.remembered(authorization) if shown is None else None
+
     def review(self, token: str, at: float, audiences: tuple[str, ...]) -> tuple[User, tuple[str, ...]]:
         """Whom a bare token stands for, and for which of these audiences it is meant. Unauthorized if for nobody."""
         wanted = audiences or (ISSUER,)

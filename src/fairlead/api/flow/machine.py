@@ -154,7 +154,7 @@ class FlowMachine(Generic[T]):
             self._flow, self._alone_from = flow, event.now + _ALONE_SECONDS
         state = self._levels[flow.level]
         width = max(1, min(event.width, state.seats.nominal + state.seats.borrowable))
-        counts = self._counts_of(flow)
+        counts = self.counts.get((flow.level, flow.schema)) or self._first_counts(flow)
         request = WaitingRequest(event.ticket, flow, width, event.in_turn, event.now, counts)
         if event.room and not self._waiting and (event.in_turn or self._has_seat(state, width, event.now)):
             self._tag = state.tag = max(state.tag, self._tag)
@@ -287,13 +287,9 @@ class FlowMachine(Generic[T]):
         refused[reason] = refused.get(reason, 0) + 1
         return (Refuse(request.ticket, reason),)
 
-    def _counts_of(self, flow: Flow) -> FlowCounts:
-        key = flow.level, flow.schema
-        counts = self.counts.get(key)
-        if counts is None:
-            key = key if len(self.counts) < COUNTED_MAX else _OTHER
-            counts = self.counts.setdefault(key, FlowCounts())
-        return counts
+    def _first_counts(self, flow: Flow) -> FlowCounts:
+        key = (flow.level, flow.schema) if len(self.counts) < COUNTED_MAX else _OTHER
+        return self.counts.setdefault(key, FlowCounts())
 
     def _turn_soon(self) -> tuple[Instruction[T], ...]:
         if self._turn_asked or not self._waiting:

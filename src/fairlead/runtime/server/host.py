@@ -50,6 +50,9 @@ class ServingHost:
         self._losing = False  # lines of the audit log were not taken, and none was since
 
     def sign_in(self, authorization: str | None, path: str, shown: ClientCertificate | None = None) -> User:
+        known = self.api.sign_in.remembered(authorization, shown)
+        if known is not None:
+            return known
         try:
             return self.api.sign_in.authenticate(authorization, path, self._clock(), shown)
         except Unauthorized:
