@@ -9,7 +9,7 @@ nobody asks.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sized
+from collections.abc import Callable, Iterable, Sized
 from typing import Any, Generic, TypeVar
 
 from fairlead.model.key import Key
@@ -74,11 +74,13 @@ class Index(Generic[T]):
     Objects held as they are stored are not found by label: that would cost the decoding of each.
     """
 
-    __slots__ = ("_all", "_as_stored", "_objects", "_on_nodes", "_places", "_sorts")
+    __slots__ = ("_all", "_as_stored", "_objects", "_on_nodes", "_places", "_sorts", "get")
 
     def __init__(self, resource: Resource[T]) -> None:
         self._all: _Bucket[T] = _Bucket()
         self._objects = self._all.members
+        # By a Key, or a plain tuple of the same three. Asked for most changes of a pod: the dict's own.
+        self.get: Callable[[tuple[str, str, str]], T | None] = self._objects.get  # type: ignore[assignment]
         self._places: dict[Place, _Bucket[T]] = {}
         self._on_nodes = issubclass(resource.type, Pod)
         # Of places that were asked for so far, or surely will be: of pods all are, and of everything who owns it. No
@@ -93,10 +95,6 @@ class Index(Generic[T]):
     def held(self) -> Sized:
         """What it holds by now and later, to be counted by who asks for every change whether there is any."""
         return self._objects
-
-    def get(self, key: tuple[str, str, str]) -> T | None:
-        """A Key, or a plain tuple of the same three."""
-        return self._objects.get(key)  # type: ignore[call-overload, no-any-return]
 
     def put(self, key: Key, after: T | None) -> T | None:
         """Hold this version from now on (None: nothing); returns the one held until now."""
