@@ -9,7 +9,7 @@ nobody asks.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sized
+from collections.abc import Callable, Iterable, Sized
 from typing import Any, Generic, TypeVar
 
 from fairlead.model.key import Key
@@ -26,39 +26,43 @@ _SORTS: tuple[str, ...] = (_NAMESPACE, _OWNER, _NODE, _LABEL)
 class _Bucket(Generic[T]):
     """Some objects in key order. Order is made when it is asked for, and adding at the end keeps it."""
 
-    __slots__ = ("_last", "_members", "_sorted", "_taken")
+    __slots__ = ("_last", "_sorted", "members", "taken")
 
     def __init__(self) -> None:
-        self._members: dict[Key, T] = {}
+        self.members: dict[Key, T] = {}  # the same dict for ever
         self._last: Key | None = None  # at or after every member
         self._sorted = True
-        self._taken: tuple[T, ...] | None = ()
+        self.taken: tuple[T, ...] | None = ()  # what `views` gave; None: since then something changed
 
     def __len__(self) -> int:
-        return len(self._members)
+        return len(self.members)
 
     def put(self, key: Key, view: T) -> None:
-        members = self._members
-        if key not in members:
-            if self._last is None or key > self._last:
-                self._last = key
-            else:
-                self._sorted = False
+        members = self.members
+        known = len(members)
         members[key] = view
-        self._taken = None
+        self.taken = None
+        if len(members) == known:
+            return
+        if self._last is None or key > self._last:
+            self._last = key
+        else:
+            self._sorted = False
 
     def drop(self, key: Key) -> None:
-        del self._members[key]
-        self._taken = None
+        del self.members[key]
+        self.taken = None
 
     def views(self) -> tuple[T, ...]:
-        taken = self._taken
+        taken = self.taken
         if taken is None:
+            members = self.members
             if not self._sorted:
-                members = self._members
-                self._members = {key: members[key] for key in sorted(members)}
+                ordered = [(key, members[key]) for key in sorted(members)]
+                members.clear()
+                members.update(ordered)
                 self._sorted = True
-            taken = self._taken = tuple(self._members.values())
+            taken = self.taken = tuple(members.values())
         return taken
 
 
@@ -70,11 +74,13 @@ class Index(Generic[T]):
     Objects held as they are stored are not found by label: that would cost the decoding of each.
     """
 
-    __slots__ = ("_all", "_as_stored", "_objects", "_on_nodes", "_places", "_sorts")
+    __slots__ = ("_all", "_as_stored", "_objects", "_on_nodes", "_places", "_sorts", "get")
 
     def __init__(self, resource: Resource[T]) -> None:
-        self._objects: dict[Key, T] = {}
         self._all: _Bucket[T] = _Bucket()
+        self._objects = self._all.members
+        # By a Key, or a plain tuple of the same three. Asked for most changes of a pod: the dict's own.
+        self.get: Callable[[tuple[str, str, str]], T | None] = self._objects.get  # type: ignore[assignment]
         self._places: dict[Place, _Bucket[T]] = {}
         self._on_nodes = issubclass(resource.type, Pod)
         # Of places that were asked for so far, or surely will be: of pods all are, and of everything who owns it. No
@@ -90,20 +96,14 @@ class Index(Generic[T]):
         """What it holds by now and later, to be counted by who asks for every change whether there is any."""
         return self._objects
 
-    def get(self, key: tuple[str, str, str]) -> T | None:
-        """A Key, or a plain tuple of the same three."""
-        return self._objects.get(key)  # type: ignore[call-overload, no-any-return]
-
     def put(self, key: Key, after: T | None) -> T | None:
         """Hold this version from now on (None: nothing); returns the one held until now."""
         before = self._objects.get(key)
         if after is None:
             if before is not None:
-                del self._objects[key]
                 self._all.drop(key)
                 self._leave(key, self._found_at(before, self._sorts))
             return before
-        self._objects[key] = after
         self._all.put(key, after)
         found_at = self._found_at(after, self._sorts)
         if before is not None and not self._stays(before, after):
@@ -118,7 +118,11 @@ class Index(Generic[T]):
             bucket = places.get(place)
             if bucket is None:
                 bucket = places[place] = _Bucket()
-            bucket.put(key, view)
+            if key in bucket.members:  # as after most changes
+                bucket.members[key] = view
+                bucket.taken = None
+            else:
+                bucket.put(key, view)
 
     def _keep(self, sort: str) -> None:
         """Somebody asks for places of this sort: from now on there are some."""
@@ -146,6 +150,8 @@ class Index(Generic[T]):
 
     def _found_at(self, view: Any, sorts: tuple[str, ...]) -> list[Place]:
         """Where to find it, of places of these sorts; each once."""
+        if self._on_nodes:
+            return _pod_found_at(view)
         found: list[Place] = []
         for sort in sorts:
             if sort == _NAMESPACE:
@@ -157,10 +163,7 @@ class Index(Generic[T]):
                     found.append((_OWNER, owners[0].uid))
                 elif owners:
                     found.extend((_OWNER, uid) for uid in dict.fromkeys(owner.uid for owner in owners))
-            elif sort == _NODE:
-                if self._on_nodes and view.spec.node_name:
-                    found.append((_NODE, view.spec.node_name))
-            elif not self._as_stored:
+            elif sort == _LABEL and not self._as_stored:
                 found += [(_LABEL, *label) for label in view.metadata.labels.items()]
         return found
 
@@ -208,3 +211,17 @@ class Index(Generic[T]):
             if (not namespace or meta.namespace == namespace) and matches(meta.labels):
                 chosen.append(view)
         return tuple(chosen)
+
+
+def _pod_found_at(pod: Any) -> list[Place]:
+    """Where to find a pod, of all sorts of places; each once."""
+    meta: Meta = pod.metadata
+    found: list[Place] = [(_NAMESPACE, meta.namespace)]
+    for owner in meta.owner_references:
+        if (place := (_OWNER, owner.uid)) not in found:
+            found.append(place)
+    if pod.spec.node_name:
+        found.append((_NODE, pod.spec.node_name))
+    for name, value in meta.labels.items():
+        found.append((_LABEL, name, value))
+    return found

@@ -38,13 +38,13 @@ from fairlead.model.pod_decoder import decode_pod
 from fairlead.model.views import Anything, Meta, Pod, Resource, Stored, View
 from fairlead.port.driving import Follow, ListAll, Started, WakeAt, Woke
 from fairlead.store.contract import DELETED, Entry
-from fairlead.store.damage import is_stand_in
+from fairlead.store.damage import ANNOTATION, is_stand_in
 
 T = TypeVar("T", bound=View)
 
 # In a row, about half a minute of back-off: so long a resource is taken to be about to answer.
 FAILURES_OF_PATIENCE = 8
-_DELETING = b'"deletionTimestamp"'
+_DAMAGED = "it is damaged in the store"
 _METADATA = msgspec.json.Decoder(Anything)
 _NOTHING: tuple[Instruction, ...] = ()
 
@@ -283,42 +283,52 @@ class Mirror(Generic[T]):
     def _hold(self, entry: Entry) -> tuple[Changed, ...]:
         key = entry.key
         self._revisions[key] = entry.revision
-        if _DELETING in entry.data or key in self.deleting:
-            self._note_deletion(entry)
         if self.failure_detector is not None:
             self.failure_detector.observe(key)
-        if is_stand_in(entry.data):
-            changes = self._replace(key, None)
-            told = "it is damaged in the store"
-            self.unreadable[key] = Unreadable(key, entry.revision, _metadata(entry), told, damaged=True)
-            return changes
         try:
             view: Any = _stored(entry) if self.as_stored else self.decode(entry.data)
         except (ValueError, RecursionError) as error:
-            changes = self._replace(key, None)
-            self.unreadable[key] = Unreadable(key, entry.revision, _metadata(entry), str(error))
-            return changes
+            damaged = is_stand_in(entry.data)
+            return self._hold_unreadable(entry, _DAMAGED if damaged else str(error), damaged=damaged)
+        if self.as_stored:
+            damaged, deleting = is_stand_in(entry.data), view.deleting
+        else:
+            # Of what was decoded the bytes are searched only where it says that there may be something to find.
+            meta: Meta = view.metadata
+            damaged = ANNOTATION in meta.annotations and is_stand_in(entry.data)
+            deleting = meta.deletion_timestamp
+        if damaged:
+            return self._hold_unreadable(entry, _DAMAGED, damaged=True)
+        if deleting:
+            self.deleting.setdefault(key, entry.revision)
+        elif self.deleting:
+            self.deleting.pop(key, None)
         return self._replace(key, view)
 
-    def _note_deletion(self, entry: Entry) -> None:
-        if _metadata(entry).deletion_timestamp:
-            self.deleting.setdefault(entry.key, entry.revision)
-        else:
-            self.deleting.pop(entry.key, None)
+    def _hold_unreadable(self, entry: Entry, told: str, *, damaged: bool) -> tuple[Changed, ...]:
+        """It is there, and cannot be shown."""
+        changes = self._replace(entry.key, None)
+        self.unreadable[entry.key] = Unreadable(
+            entry.key, entry.revision, _metadata(entry), told, damaged=damaged
+        )
+        return changes
 
     def _replace(self, key: Key, after: T | None) -> tuple[Changed, ...]:
         if self.unreadable:
             self.unreadable.pop(key, None)
-        before = self.index.put(key, after)
+        before: Any = self.index.put(key, after)
         if after is None:
             self.deleting.pop(key, None)
             if self.failure_detector is not None:
                 self.failure_detector.forget(key)
         if before is None:
             return () if after is None else (Changed(None, after, key),)
-        if after is not None and _uid(before) != _uid(after):
-            # Another object under the same name: those who cared for the first learn that it is gone.
-            return Changed(before, None, key), Changed(None, after, key)
+        if after is not None:
+            newest: Any = after
+            was, now = (before, newest) if self.as_stored else (before.metadata, newest.metadata)
+            if was.uid != now.uid:
+                # Another object under the same name: those who cared for the first learn that it is gone.
+                return Changed(before, None, key), Changed(None, after, key)
         return (Changed(before, after, key),)
 
     # Phases
@@ -377,13 +387,6 @@ def _stored(entry: Entry) -> Stored:
     if view.mentions_owners or view.mentions_deletion:
         _METADATA.decode(view.data)  # what may be decided on must be readable
     return view
-
-
-def _uid(view: View) -> str:
-    if isinstance(view, Stored):
-        return view.uid
-    meta: Meta = view.metadata  # type: ignore[attr-defined]
-    return meta.uid
 
 
 def _metadata(entry: Entry) -> Meta:

@@ -35,8 +35,8 @@ from fairlead.control.instructions import (
 from fairlead.control.leadership import NAMESPACE, Leadership
 from fairlead.control.object_tallies import WorldTally
 from fairlead.control.outgoing import Outgoing, Worker, WorkerOutbox
-from fairlead.control.own_writes import Write
 from fairlead.control.placing import Placer
+from fairlead.control.refusal_waits import LIFTING
 from fairlead.control.settings import settings_of
 from fairlead.control.sources import MirrorSources
 from fairlead.control.term import flags_of
@@ -91,7 +91,7 @@ class Plane:
                 WorkQueue(self.health.settings.queue(decider.name)),
                 self.health,
                 new_call,
-                self._seen,
+                self._sources.has_seen,
                 self._sources.view,
                 tell=self.recorder.tell,
             )
@@ -240,13 +240,15 @@ class Plane:
                 self._use_settings(instruction.after, now, out)
             if resource in Health.heeds:
                 self.health.observe(resource, instruction, now)
-            before, after, synced = instruction.before, instruction.after, self._sources.synced
+            before, after = instruction.before, instruction.after
+            synced = not self._sources.unsynced or self._sources.synced
             if resource in WorldTally.heeds:
                 self.tallies.observe(resource, instruction.key, before, after, now, synced=synced)
             if not synced:
                 continue  # nothing is decided yet, and whoever comes to lead looks at everything
-            for name, key in self.health.waits.eased(resource, before, after):
-                self._by_name[name].ease(key, now)
+            if resource in LIFTING:
+                for name, key in self.health.waits.eased(resource, before, after):
+                    self._by_name[name].ease(key, now)
             self._sources.tell(resource, instruction, now)
             if self.placer is not None and resource in self.placer.watched:
                 self.placer.observe(resource, before, after, now)
@@ -345,10 +347,6 @@ class Plane:
             self.recorder.rest_until(self.health.breaker.open_until)
             return
         out += [self.outgoing.fenced(call) for call in self.recorder.step(now)]
-
-    def _seen(self, write: Write) -> bool:
-        """Own writes first: until the mirror shows them, nothing more is decided for their key."""
-        return self._sources.has_seen(write)
 
     def _next_at(self, leads: bool, now: float) -> float:
         """When there is something to do next without being told; 0 if there is nothing."""

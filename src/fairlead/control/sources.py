@@ -41,7 +41,7 @@ class Learned(NamedTuple):
 
 
 class _Woken(NamedTuple):
-    """A wake that some change concerns, and the objects it is among; None: it names others as well."""
+    """A wake that some change concerns, if there is any of these objects; None: in any case."""
 
     controller: Controller
     wake: Wake[Any]
@@ -78,7 +78,7 @@ class MirrorSources:
         self._gone: dict[str, None] = {}  # definitions that went, the last few, in order
         self._asked: dict[str, tuple[float, int]] = {}  # when a mirror was last to move on, and from where
         self.wall = WallClock()
-        self._unsynced = list(self.mirrors)  # of the fixed ones those that may have had no list yet
+        self.unsynced = list(self.mirrors)  # of the fixed ones those that may have had no list yet
 
     def read_by(self, controllers: tuple[Controller, ...]) -> None:
         self._controllers = controllers
@@ -96,7 +96,7 @@ class MirrorSources:
     def synced(self) -> bool:
         """Each has had all there was at one time. Those of custom kinds, which perhaps nobody may list, are waited for
         by those decisions alone that read them (`Mirror.floor`)."""
-        unsynced = self._unsynced
+        unsynced = self.unsynced
         while unsynced and self.mirrors[unsynced[-1]].synced:
             unsynced.pop()
         return not unsynced
@@ -111,9 +111,7 @@ class MirrorSources:
         if wakes is None:
             readers = self.readers[resource]
             wakes = self._wakes[mark] = tuple(
-                _Woken(
-                    each, wake, self.mirrors[wake.among.name].index.held if wake.among is not None else None
-                )
+                _Woken(each, wake, self._among(wake))
                 for each in readers
                 for wake in each.decider.wakes_on(*mark)
             )
@@ -123,6 +121,12 @@ class MirrorSources:
                 if event is None:
                     event = WatchEvent(self.view(), change.key, change.before, change.after)
                 controller.observe(wake, event, now)
+
+    def _among(self, wake: Wake[Any]) -> Sized | None:
+        """What a wake needs one of, by now and later."""
+        if wake.while_leaving is not None:
+            return self.mirrors[wake.while_leaving.name].deleting
+        return self.mirrors[wake.among.name].index.held if wake.among is not None else None
 
     def learn(self, name: str, definition: View | None) -> Learned:
         """A CustomResourceDefinition changed."""
@@ -232,6 +236,7 @@ class MirrorSources:
                 mirror.newest_seen = revision
 
     def has_seen(self, write: Write) -> bool:
+        """Own writes first: until the mirrors show them, nothing more is decided for their key."""
         return is_shown(self.mirrors, write)
 
     def quotas_in(self, namespace: str) -> Versions:

@@ -55,12 +55,14 @@ KeysOf = Callable[[WatchEvent[T]], Iterable[Key]]
 @dataclass(frozen=True, slots=True)
 class Wake(Generic[T]):
     """`keys`: which keys deserve a look because of a change. It is asked if a fact in `when` holds of the change, and,
-    where all it can name are objects of one resource (`among`), while there is one of those."""
+    where all it can name are objects of one resource (`among`), while there is one of those; where it names something
+    only because an object of one resource is being deleted (`while_leaving`), while one of those is."""
 
     resource: Resource[T]
     keys: KeysOf[T]
     when: Predicate = ANY
     among: Resource[Any] | None = None
+    while_leaving: Resource[Any] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -98,7 +100,8 @@ class Decider:
             raise ValueError(f"{self.name} reads nothing: its keys have no resource")
         known = {each.name for each in self.reads}
         further = [*(wake.resource for wake in self.wakes), *self.dated]
-        further += [wake.among for wake in self.wakes if wake.among is not None]
+        for wake in self.wakes:
+            further += [each for each in (wake.among, wake.while_leaving) if each is not None]
         if self.gathers is not None:
             further.append(self.gathers)
         missing = sorted({each.name for each in further} - known)

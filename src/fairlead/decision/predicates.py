@@ -13,6 +13,7 @@ from enum import IntFlag
 from typing import Any
 
 from fairlead.model.marks import DISRUPTION_TARGET, RELEASED
+from fairlead.model.reasons import LOST
 from fairlead.model.views import Meta, Pod, Stored, View
 
 
@@ -27,18 +28,21 @@ class Predicate(IntFlag):
     PLACED = 128  # a pod on another node than before, or new and on one already
     RELEASING = 256  # a pod whose release is ahead, done or taken back
     DISRUPTED = 512  # a pod that is to be evicted, or was
+    UNHEARD = 1024  # a pod of which a condition says that its node is silent, or did
+    ADDRESSED = 2048  # a pod that has an address, or had
 
 
 NEW, GONE, CHANGED = Predicate.NEW, Predicate.GONE, Predicate.CHANGED
 OWNED, LEAVING, RELABELLED = Predicate.OWNED, Predicate.LEAVING, Predicate.RELABELLED
 ENDED, PLACED, RELEASING = Predicate.ENDED, Predicate.PLACED, Predicate.RELEASING
-DISRUPTED = Predicate.DISRUPTED
+DISRUPTED, UNHEARD, ADDRESSED = Predicate.DISRUPTED, Predicate.UNHEARD, Predicate.ADDRESSED
 PRESENT = NEW | CHANGED
-ANY = Predicate(1023)
+ANY = Predicate(4095)
 
 # Plain numbers: operators of flags are slow, and this is done for each change of each object.
 _NEW, _GONE, _CHANGED, _OWNED, _LEAVING = int(NEW), int(GONE), int(CHANGED), int(OWNED), int(LEAVING)
 _RELABELLED, _ENDED, _PLACED = int(RELABELLED), int(ENDED), int(PLACED)
+_UNHEARD, _ADDRESSED = int(UNHEARD), int(ADDRESSED)
 _MARKED = {RELEASED: int(RELEASING), DISRUPTION_TARGET: int(DISRUPTED)}  # by the condition that tells it
 _UNKNOWN = int(ANY & ~(PRESENT | GONE))
 
@@ -64,22 +68,32 @@ def facts_of(before: View | None, after: View | None) -> int:
             facts |= _LEAVING
         if known.labels != meta.labels:
             facts |= _RELABELLED
-    if after is None or not isinstance(after, Pod):
+    if not isinstance(newest, Pod):
+        return facts
+    if newest.status.pod_ip:
+        facts |= _ADDRESSED
+    if after is None:
         return facts
     if not isinstance(before, Pod):
-        if after.spec.node_name:
+        if newest.spec.node_name:
             facts |= _PLACED
-        if after.finished:
+        if newest.finished:
             facts |= _ENDED
     else:
-        if before.spec.node_name != after.spec.node_name:
+        if before.status.pod_ip:
+            facts |= _ADDRESSED
+        if before.spec.node_name != newest.spec.node_name:
             facts |= _PLACED
-        if after.finished and not before.finished:
+        if before.status.phase != newest.status.phase and newest.finished and not before.finished:
             facts |= _ENDED
         for each in before.status.conditions:
             if each.type in _MARKED:
                 facts |= _MARKED[each.type]
-    for each in after.status.conditions:
+            if each.reason == LOST:
+                facts |= _UNHEARD
+    for each in newest.status.conditions:
         if each.type in _MARKED:
             facts |= _MARKED[each.type]
+        if each.reason == LOST:
+            facts |= _UNHEARD
     return facts

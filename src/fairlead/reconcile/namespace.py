@@ -53,7 +53,10 @@ def namespace_decider(catalog: Catalog = CATALOG) -> Decider:
         wakes=(
             Wake(NAMESPACES, itself_if(is_deleting)),
             Wake(NAMESPACES, emptier.of_namespace, when=LEAVING),
-            *(Wake(each, emptier.of_content, when=GONE | LEAVING | NEW) for each in content),
+            *(
+                Wake(each, emptier.of_content, when=GONE | LEAVING | NEW, while_leaving=NAMESPACES)
+                for each in content
+            ),
         ),
         decide=emptier.decide,
         unsettled=emptier.unsettled,

@@ -209,3 +209,12 @@ def test_an_index_kept_up_to_date_equals_one_built_at_once(
     ):
         assert question(kept) == question(built)
     assert kept._places.keys() == built._places.keys()
+
+
+def test_what_is_held_is_the_same_collection_however_often_its_order_is_made() -> None:
+    pods = index(pod("b"), pod("a"))
+    held = pods.held
+    assert [each.metadata.name for each in pods.all()] == ["a", "b"]
+    pods.put(*pod("0"))
+    assert len(held) == 3
+    assert [each.metadata.name for each in pods.all()] == ["0", "a", "b"]

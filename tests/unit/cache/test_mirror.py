@@ -19,9 +19,10 @@ from fairlead.cache.events import (
 )
 from fairlead.cache.mirror import Mirror, MirrorBackoff, MirrorPhase
 from fairlead.model.key import Key
-from fairlead.model.views import PODS, Pod
+from fairlead.model.views import PODS, Pod, Resource, Stored
 from fairlead.port.driving import Follow, ListAll, Started, WakeAt, Woke
 from fairlead.store.contract import ADDED, DELETED, MODIFIED, Entry
+from fairlead.store.damage import stand_in
 from tests.unit.cache.objects import entry, name_of, shown, unreadable
 
 NOW = 1000.0
@@ -376,3 +377,45 @@ def test_a_changed_instruction_carries_the_very_views_that_readers_get() -> None
     assert isinstance(changed, Changed)
     assert changed.after is mirror.index.get(changed.key)
     assert name_of(changed.after) == "a"
+
+
+AS_STORED: Resource[Any] = Resource("pods", "v1", "Pod", Stored)
+
+
+@pytest.mark.parametrize("resource", [PODS, AS_STORED])
+def test_a_stand_in_is_not_shown_and_one_whose_mark_stands_elsewhere_is_the_clients_own(
+    resource: Resource[Any],
+) -> None:
+    mirror = Mirror(resource)
+    key = Key("pods", "default", "a")
+    marked = entry("b", 5)
+    data = marked.data.replace(
+        b'"labels":{}', b'"labels":{},"annotations":{"fairlead.dev/damaged":"so they say"}'
+    )
+    for event in (Started(NOW), Listed(4, (entry("a", 4),), NOW)):
+        mirror.handle(event)
+    mirror.handle(Framed(MODIFIED, stand_in(key, 5, "uid-a", "its bytes are others", b""), NOW))
+    mirror.handle(Framed(ADDED, Entry(marked.key, marked.uid, 6, data), NOW))
+    assert [each.damaged for each in mirror.unreadable.values()] == [True]
+    assert mirror.index.get(key) is None
+    assert mirror.index.get(marked.key) is not None
+    mirror.handle(Framed(MODIFIED, entry("a", 7), NOW))
+    assert not mirror.unreadable
+    assert mirror.index.get(key) is not None
+
+
+@pytest.mark.parametrize("resource", [PODS, AS_STORED])
+def test_what_is_being_deleted_is_known_by_the_version_that_first_said_so(resource: Resource[Any]) -> None:
+    mirror = Mirror(resource)
+    mirror.handle(Started(NOW))
+    mirror.handle(Listed(4, (entry("a", 4), entry("b", 3)), NOW))
+    leaving = entry("a", 5).data.replace(b'"labels"', b'"deletionTimestamp":"2026-01-01T00:00:00Z","labels"')
+    key = Key("pods", "default", "a")
+    for revision in (5, 6):
+        mirror.handle(Framed(MODIFIED, Entry(key, "uid-a", revision, leaving), NOW))
+        assert mirror.deleting == {key: 5}
+    mirror.handle(Framed(MODIFIED, entry("a", 7), NOW))  # as after a restore: another object's state
+    assert mirror.deleting == {}
+    mirror.handle(Framed(MODIFIED, Entry(key, "uid-a", 8, leaving), NOW))
+    mirror.handle(Framed(DELETED, Entry(key, "uid-a", 9, leaving), NOW))
+    assert mirror.deleting == {}

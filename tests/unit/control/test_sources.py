@@ -9,12 +9,15 @@ import pytest
 
 from fairlead.cache import events as mirrored
 from fairlead.control.instructions import AskProgress, Forget
+from fairlead.control.plane import Plane
 from fairlead.control.roster import collecting_deciders
 from fairlead.control.sources import ASK_AGAIN_SECONDS, MirrorSources
+from fairlead.decision.contract import Decision
+from fairlead.decision.decider import Decider, Wake, WatchEvent
 from fairlead.model.catalog import CATALOG
 from fairlead.model.key import Key
 from fairlead.model.served import Served
-from fairlead.model.views import Stored
+from fairlead.model.views import NAMESPACES, PODS, Stored
 from fairlead.port.driving import Started, Woke
 from fairlead.store.contract import Entry
 
@@ -173,3 +176,36 @@ def test_a_mirror_that_a_decision_waits_for_is_asked_for_again_when_it_moved_or_
     assert sources.ask_soon(asked, 11.0) == (asked,)
     assert sources.ask_soon(asked, 11.0 + ASK_AGAIN_SECONDS) == (asked,)
     assert sources.ask_soon(AskProgress("nothing.example.com", 9), 10.0) == ()
+
+
+def test_a_wake_that_waits_for_a_deletion_is_asked_from_its_first_to_its_last() -> None:
+    asked: list[Key] = []
+
+    def keys(event: WatchEvent[Any]) -> tuple[Key, ...]:
+        asked.append(event.key)
+        return ()
+
+    wake = Wake(PODS, keys, while_leaving=NAMESPACES)
+    decider = Decider(
+        name="emptier", reads=(NAMESPACES, PODS), wakes=(wake,), decide=lambda view, key, now: Decision()
+    )
+    plane = Plane("me", (decider,))
+    space = Key("namespaces", "", "default")
+    plane.handle(Started(0.0))
+    for name in list(plane.mirrors):
+        plane.handle(mirrored.Mirrored(name, (mirrored.Listed(3, (), 0.0),)))
+
+    def hears(key: Key, revision: int, kind: str = "MODIFIED", **metadata: str) -> int:
+        body = {"metadata": {"name": key.name, "namespace": key.namespace, "uid": "uid", **metadata}}
+        entry = Entry(key, "uid", revision, json.dumps(body).encode())
+        before = len(asked)
+        plane.handle(mirrored.Mirrored(key.resource, (mirrored.Framed(kind, entry, 0.0),)))
+        return len(asked) - before
+
+    pod = Key("pods", "default", "a")
+    hears(space, 4)
+    assert hears(pod, 5) == 0
+    hears(space, 6, deletionTimestamp="2026-01-01T00:00:00Z")
+    assert hears(pod, 7) == 1
+    hears(space, 8, "DELETED", deletionTimestamp="2026-01-01T00:00:00Z")
+    assert hears(pod, 9) == 0

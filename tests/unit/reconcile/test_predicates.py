@@ -16,6 +16,7 @@ from fairlead.control.plane import Plane
 from fairlead.control.roster import default_deciders
 from fairlead.decision.decider import Decider, Wake, WatchEvent, key_of
 from fairlead.decision.predicates import (
+    ADDRESSED,
     ANY,
     CHANGED,
     ENDED,
@@ -27,11 +28,14 @@ from fairlead.decision.predicates import (
     PRESENT,
     RELABELLED,
     RELEASING,
+    UNHEARD,
     Predicate,
     facts_of,
 )
 from fairlead.model.key import Key
 from fairlead.model.marks import DISRUPTION_TARGET, RELEASED
+from fairlead.model.reasons import LOST
+from fairlead.model.service_views import SERVICES
 from fairlead.model.views import LEASES, OVERRIDES, PODS, Pod, Resource, Stored, View
 from fairlead.port.driving import Started
 from fairlead.store.contract import Entry
@@ -79,6 +83,8 @@ def pod(
     node: str = "",
     released: str = "",
     disrupted: str = "",
+    address: str = "",
+    unready: str = "",
 ) -> Pod:
     metadata: dict[str, Any] = {
         "name": "one",
@@ -96,7 +102,9 @@ def pod(
         for kind, status in ((RELEASED, released), (DISRUPTION_TARGET, disrupted))
         if status
     ]
-    status = {"phase": phase, "conditions": conditions}
+    if unready:
+        conditions.append({"type": "Ready", "status": "Unknown", "reason": unready})
+    status = {"phase": phase, "conditions": conditions, "podIP": address}
     return msgspec.convert({"metadata": metadata, "spec": spec, "status": status}, Pod)
 
 
@@ -110,27 +118,36 @@ def pods() -> Iterator[Pod | None]:
         yield pod(owner, leaving=leaving, node="n1", released=released)
     for disrupted in ("False", "True"):
         yield pod(disrupted=disrupted)
+    yield pod(node="n1", unready=LOST)
+    yield pod(node="n1", unready="ContainersNotReady")
+    for app, phase in product(("web", "other"), ("Running", "Succeeded")):
+        yield pod(app=app, phase=phase, node="n1", address="10.0.0.1")
 
 
 CHANGES = [(before, after) for before, after in product(list(pods()), repeat=2) if before or after]
 
 
-def world() -> MirrorView:
-    """A namespace and a definition on their way out, of every kind that owns pods one that would take any of these, a pod whose owner is gone,
-    and a node that repels all and is out of reach."""
+def world(*, ends: bool = True) -> MirrorView:
+    """Unless nothing `ends`: a namespace and a definition on their way out, of every kind that owns pods one that would take any of these, a Service that selects some,
+    a pod whose owner is gone, and a node that repels all and is out of reach."""
     plane = Plane("test", tuple(DECIDERS.values()))
     for name, mirror in plane.mirrors.items():
         metadata: dict[str, Any] = {"name": "web", "uid": f"uid-{name}", "namespace": "default"}
         if name == "namespaces":
-            metadata = {"name": "default", "uid": "uid-default", "deletionTimestamp": AT}
+            metadata = {"name": "default", "uid": "uid-default", "deletionTimestamp": AT if ends else ""}
         selects = name.partition(".")[0] in ("replicasets", "statefulsets", "daemonsets")
         listed = []
+        if name == SERVICES.name:
+            body = {"metadata": {**metadata, "resourceVersion": "5"}, "spec": {"selector": {"app": "web"}}}
+            listed.append(Entry(Key(name, "default", "web"), metadata["uid"], 5, json.dumps(body).encode()))
         if selects or name == "namespaces":
             body = {"metadata": {**metadata, "resourceVersion": "5"}, "spec": SELECTING if selects else {}}
             key = Key(name, metadata.get("namespace", ""), metadata["name"])
             listed.append(Entry(key, metadata["uid"], 5, json.dumps(body).encode()))
         if name == "customresourcedefinitions.apiextensions.k8s.io":
-            leaving = {"metadata": {"name": "jobs.batch", "uid": "uid-jobs", "deletionTimestamp": AT}}
+            leaving = {
+                "metadata": {"name": "jobs.batch", "uid": "uid-jobs", "deletionTimestamp": AT if ends else ""}
+            }
             listed.append(Entry(Key(name, "", "jobs.batch"), "uid-jobs", 5, json.dumps(leaving).encode()))
         if name == PODS.name:
             orphan = {"metadata": msgspec.to_builtins(pod("Job").metadata)}
@@ -194,6 +211,16 @@ def test_a_predicate_leaves_out_no_change_that_the_mapping_names_keys_for(name: 
         assert named, "nothing in this table wakes it: it shows nothing"
 
 
+def test_what_is_asked_only_while_something_is_being_deleted_names_nothing_at_other_times() -> None:
+    calm, ending = world(ends=False), world()
+    for decider in DECIDERS.values():
+        asked = [each for each in decider.wakes if each.while_leaving is not None and each.resource == PODS]
+        for wake in asked:
+            assert lost(wake, calm, CHANGES)[1] == 0
+            assert lost(wake, ending, CHANGES)[1] > 0
+    assert any(each.while_leaving is not None for each in DECIDERS["namespace"].wakes)
+
+
 def test_what_is_said_to_narrow_does() -> None:
     found: dict[tuple[str, str], set[Predicate]] = {}
     for name, decider in DECIDERS.items():
@@ -220,6 +247,13 @@ def test_what_is_said_to_narrow_does() -> None:
         (None, pod(phase="Failed"), NEW | ENDED),
         (None, Stored.of(Key("pods", "default", "one"), "uid-one", 7, b"{}"), ANY & ~(GONE | CHANGED)),
         (pod(released="True"), pod(), CHANGED | RELEASING),
+        (None, pod(address="10.0.0.1"), NEW | ADDRESSED),
+        (pod(address="10.0.0.1"), None, GONE | ADDRESSED),
+        (pod(address="10.0.0.1"), pod(), CHANGED | ADDRESSED),
+        (pod(), pod(address="10.0.0.1"), CHANGED | ADDRESSED),
+        (pod(), pod(unready=LOST), CHANGED | UNHEARD),
+        (pod(unready=LOST), pod(), CHANGED | UNHEARD),
+        (pod(unready="ContainersNotReady"), pod(), CHANGED),
     ],
 )
 def test_facts_of_a_change(before: Pod | None, after: Pod | Stored | None, facts: Predicate) -> None:

@@ -26,7 +26,7 @@ from fairlead.decision.contract import EFFECTS_MAX, NOTHING, Decision, EventNote
 from fairlead.decision.decider import Decider, KeysOf, Wake, WatchEvent
 from fairlead.decision.effects import Effect, premise_of
 from fairlead.decision.notes import WARNING, regarding_of
-from fairlead.decision.predicates import LEAVING, PLACED, PRESENT
+from fairlead.decision.predicates import LEAVING, PLACED, RELEASING, UNHEARD
 from fairlead.decision.wakes import changed, each_of, itself
 from fairlead.ledger import brake, override
 from fairlead.ledger.evidence import (
@@ -82,8 +82,8 @@ def release_decider() -> Decider:
         wakes=(
             Wake(NODES, changed(standing_of, itself)),
             Wake(OVERRIDES, changed(override.bearing, lambda event: _unsettled(event.view))),
-            Wake(PODS, its_node(lambda node: node is None or is_in_trouble(node)), when=PLACED | LEAVING),
-            Wake(PODS, _marked, when=PRESENT),
+            Wake(PODS, its_node(_is_troubled_or_gone), when=PLACED | LEAVING),
+            Wake(PODS, _marked, when=RELEASING | UNHEARD),
             Wake(EVIDENCE_POLICIES, each_of(NODES, is_in_trouble)),
             # Grants, of which the status tells, are of nodes that are there; rows decide about those that are gone too.
             Wake(EVIDENCE_POLICIES, changed(_rows_of, lambda event: _unsettled(event.view))),
@@ -303,7 +303,12 @@ def standing_of(node: Node | None) -> object:
 
 
 def is_in_trouble(node: Node) -> bool:
-    return any(taint.get("key") in (UNREACHABLE, OUT_OF_SERVICE) for taint in node.spec.taints)
+    taints = node.spec.taints  # most have none
+    return bool(taints) and any(taint.get("key") in (UNREACHABLE, OUT_OF_SERVICE) for taint in taints)
+
+
+def _is_troubled_or_gone(node: Node | None) -> bool:
+    return node is None or is_in_trouble(node)
 
 
 def node_key(name: str) -> Key:

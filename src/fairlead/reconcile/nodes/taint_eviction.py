@@ -47,7 +47,7 @@ def taint_eviction_decider() -> Decider:
         reads=(NODES, PODS, EVIDENCE_POLICIES, OVERRIDES),
         wakes=(
             Wake(NODES, changed(_taints, itself_if(_evicting))),
-            Wake(PODS, its_node(lambda node: node is not None and _evicting(node)), when=PLACED),
+            Wake(PODS, its_node(_is_evicting), when=PLACED),
             Wake(EVIDENCE_POLICIES, each_of(NODES, _evicting)),
             Wake(OVERRIDES, changed(override.bearing, each_of(NODES, _evicting))),
         ),
@@ -111,7 +111,12 @@ def _paused(view: Reading, node: Node, pod: Pod, now: float) -> override.Hold | 
 
 
 def _evicting(node: Node) -> bool:
-    return any(eviction_signal(taint) for taint in node.spec.taints)
+    taints = node.spec.taints  # most have none
+    return bool(taints) and any(eviction_signal(taint) for taint in taints)
+
+
+def _is_evicting(node: Node | None) -> bool:
+    return node is not None and _evicting(node)
 
 
 def _due_at(evidence: Evidence, node: Node, pod: Pod) -> tuple[float, Json, str]:

@@ -39,6 +39,7 @@ from fairlead.decision.decider import Decider, Wake, WatchEvent
 from fairlead.decision.effects import Effect, premise_of
 from fairlead.decision.ensure import ensure_child, ensure_fields, ensure_gone
 from fairlead.decision.notes import WARNING, regarding_of
+from fairlead.decision.predicates import ADDRESSED
 from fairlead.decision.wakes import by_controller, changed, itself
 from fairlead.ledger import override as ledger
 from fairlead.ledger import zone_weights
@@ -88,7 +89,7 @@ def endpoint_slice_decider() -> Decider:
         wakes=(
             Wake(SERVICES, itself),
             Wake(ENDPOINT_SLICES, by_controller(SERVICES)),
-            Wake(PODS, changed(visible_parts, of_pod), among=SERVICES),
+            Wake(PODS, changed(visible_parts, of_pod), when=ADDRESSED, among=SERVICES),
             Wake(NODES, changed(_zone, of_node), among=SERVICES),
             Wake(OVERRIDES, changed(_holds, _of_override), among=SERVICES),
         ),
