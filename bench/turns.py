@@ -34,7 +34,7 @@ from fairlead.agent.hollow.decider import hollow_decider
 from fairlead.api.access.authn import Tokens
 from fairlead.api.access.users import MASTERS, User
 from fairlead.api.assembly import Assembly
-from fairlead.api.conversation import Conversation, stored_reply
+from fairlead.api.conversation import stored_reply
 from fairlead.api.plan import Context
 from fairlead.cache.events import Framed, Listed, Marked, Mirrored
 from fairlead.control.instructions import (
@@ -53,8 +53,8 @@ from fairlead.core import codec
 from fairlead.port.driving import ListAll, Started, WakeAt, Woke
 from fairlead.port.outcome import outcome_of
 from fairlead.port.request import MERGE_PATCH, Reply, Request
-from fairlead.store.contract import CommitOutcome, Transaction
-from fairlead.store.events import Append, Appended, Flush, Instruction, Publish, Resolve, Submitted
+from fairlead.sim.stepped import SteppedServer
+from fairlead.store.contract import CommittedChange
 from fairlead.store.machine import Store
 from fairlead.store.memory import MemoryJournal
 
@@ -63,21 +63,18 @@ NAMESPACES = 20
 USER = User("bench", groups=(MASTERS,))
 
 
-class Server:
+class Server(SteppedServer):
     """The API over a store in memory; a write is durable at once."""
 
     def __init__(self) -> None:
-        self.now = 1_800_000_000.0
-        self.commits = self._numbers = 0
-        self.journal = MemoryJournal()
-        self.store = Store(self.journal.recover(), self.journal)
-        self._assembly = Assembly(self.store, Tokens({}), b"secret")
-        self.hub = self._assembly.hub
-        self._outcomes: dict[int, CommitOutcome] = {}
+        journal = MemoryJournal()
+        store = Store(journal.recover(), journal)
+        super().__init__(Assembly(store, Tokens({}), b"secret"), journal, now=1_800_000_000.0)
+        self.commits = self._requests = 0
 
     def send(self, request: Request) -> Reply:
-        self._numbers += 1
-        number = self._numbers
+        self._requests += 1
+        number = self._requests
         context = Context(
             user=USER,
             now=self.now,
@@ -86,30 +83,11 @@ class Server:
             user_agent="bench",
             source="127.0.0.1",
         )
-        conversation = Conversation(self._assembly.api, request, context)
-        step = conversation.begin()
-        while isinstance(step, Transaction):
-            step = conversation.resolved(self._commit(step))
-        return stored_reply(step)
+        return stored_reply(self.answer(request, context))
 
-    def _commit(self, transaction: Transaction) -> CommitOutcome:
-        self._numbers += 1
-        ticket = self._numbers
-        self._carry_out(self.store.handle(Submitted(ticket, transaction)))
-        self._carry_out(self.store.handle(Flush(self.now)))
-        return self._outcomes.pop(ticket)
-
-    def _carry_out(self, instructions: tuple[Instruction, ...]) -> None:
-        for instruction in instructions:
-            if isinstance(instruction, Append):
-                self.journal.append(instruction.batch)
-                self._carry_out(self.store.handle(Appended()))
-            elif isinstance(instruction, Publish):
-                self.commits += len(instruction.changes)
-                self._assembly.observe(instruction.changes, self.now)
-                self.hub.publish(instruction.changes)
-            elif isinstance(instruction, Resolve):
-                self._outcomes[instruction.ticket] = instruction.outcome
+    def publish(self, changes: tuple[CommittedChange, ...]) -> None:
+        self.commits += len(changes)
+        super().publish(changes)
 
 
 class Process:

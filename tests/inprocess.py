@@ -12,60 +12,41 @@ from typing import Any
 from fairlead.api.access.authn import Tokens
 from fairlead.api.access.users import MASTERS, User
 from fairlead.api.assembly import Assembly, Remembered
-from fairlead.api.conversation import Conversation, stored_reply
+from fairlead.api.conversation import stored_reply
 from fairlead.api.plan import Context, Step, Watch
 from fairlead.api.status import failure
 from fairlead.core.errors import BadRequest
 from fairlead.port.request import Reply, Request
-from fairlead.store.contract import CommitOutcome, CommittedChange, Transaction
-from fairlead.store.events import Append, Appended, Flush, Instruction, Publish, Resolve, Submitted
+from fairlead.sim.stepped import SteppedServer
+from fairlead.store.contract import CommittedChange
 from fairlead.store.machine import Store
 from fairlead.store.memory import MemoryJournal
 
 ADMIN = User("admin", groups=(MASTERS, "system:authenticated"))
 
 
-class InProcess:
+class InProcess(SteppedServer):
     """One plane. Time stands still unless a test moves `now`."""
 
     def __init__(self, now: float = 1_800_000_000.0, remembered: Remembered | None = None) -> None:
-        self.now = now
-        self.journal = MemoryJournal()
-        self.store = Store(self.journal.recover(), self.journal)
-        self.assembly = Assembly(self.store, Tokens({}), b"secret", remembered)
-        self.hub, self.desk, self.api = self.assembly.hub, self.assembly.desk, self.assembly.api
+        journal = MemoryJournal()
+        store = Store(journal.recover(), journal)
+        super().__init__(Assembly(store, Tokens({}), b"secret", remembered), journal, now)
+        self.desk = self.assembly.desk
         self.custom, self.audit_policy = self.assembly.custom, self.assembly.audit_policy
         self.published: list[CommittedChange] = []
         self.observers: list[Callable[[tuple[CommittedChange, ...]], None]] = []  # each hears of every commit
         self._requests = 0
-        self._outcomes: dict[int, CommitOutcome] = {}
         for name in ("default", "kube-system"):
             self.post(
                 "/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
             )
 
-    # The store, driven
-
-    def commit(self, transaction: Transaction) -> CommitOutcome:
-        self._requests += 1
-        ticket = self._requests
-        self._carry_out(self.store.handle(Submitted(ticket, transaction)))
-        self._carry_out(self.store.handle(Flush(self.now)))
-        return self._outcomes.pop(ticket)
-
-    def _carry_out(self, instructions: tuple[Instruction, ...]) -> None:
-        for instruction in instructions:
-            if isinstance(instruction, Append):
-                self.journal.append(instruction.batch)
-                self._carry_out(self.store.handle(Appended()))
-            elif isinstance(instruction, Publish):
-                self.assembly.observe(instruction.changes, self.now)
-                self.published.extend(instruction.changes)
-                self.hub.publish(instruction.changes)
-                for observe in self.observers:
-                    observe(instruction.changes)
-            elif isinstance(instruction, Resolve):
-                self._outcomes[instruction.ticket] = instruction.outcome
+    def publish(self, changes: tuple[CommittedChange, ...]) -> None:
+        self.published.extend(changes)
+        super().publish(changes)
+        for observe in self.observers:
+            observe(changes)
 
     # Requests
 
@@ -85,11 +66,8 @@ class InProcess:
 
     def send(self, request: Request, user: User = ADMIN) -> Reply | Watch:
         """The reply, errors included, as a client gets it."""
-        conversation = Conversation(self.api, request, self.context(user))
-        step = conversation.begin()
-        while isinstance(step, Transaction):
-            step = conversation.resolved(self.commit(step))
-        return step if isinstance(step, Watch) else stored_reply(step)
+        ending = self.answer(request, self.context(user))
+        return ending if isinstance(ending, Watch) else stored_reply(ending)
 
     def request(
         self,

@@ -1,6 +1,6 @@
 """Everything that answers requests over one store: hub, kinds, audit, desk and API, made in one place.
 
-Used by `runtime/server/serving.py`, `sim/processes/server.py` and `tests/inprocess.py`. The store's driver hands each
+Used by `runtime/server/serving.py`, `sim/processes/server.py` and `sim/stepped.py`. The store's driver hands each
 batch of changes to `observe` before anybody is told of it, and then publishes it at the hub.
 """
 

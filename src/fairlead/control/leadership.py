@@ -83,10 +83,11 @@ class Leadership:
         new_call: Callable[[], int],
         settings: LeadershipSettings | None = None,
         fencing: bool = True,
+        lease_name: str = LEASE,
     ) -> None:
         self.identity = identity
         self.fencing = fencing
-        self.lease_name, self.fence_name = LEASE, FENCE
+        self.lease_name, self.fence_name = lease_name, f"{lease_name}-fence"
         self.settings = settings or (LeadershipSettings() if fencing else UNFENCED)
         self.phase = LeadershipPhase.STANDBY
         self.fence_revision = 0

@@ -78,11 +78,13 @@ class Placer:
         settings: PlacingSettings | None = None,
         *,
         together: bool = False,
+        scheduler_name: str = COMPONENT,
     ) -> None:
-        """`together`: the API takes bindings that were decided together as one request."""
+        """`together`: the API takes bindings that were decided together as one request. `scheduler_name`: whose pods it
+        places."""
         self._together = together
         self.settings = settings or PlacingSettings()
-        self.scheduler_name = COMPONENT  # whose pods it places
+        self.scheduler_name = scheduler_name
         self.policy: Policy = default_policy()
         self.snapshot = Snapshot()
         self.waiting = WaitingPods(priority_of=self.snapshot.priority_of)

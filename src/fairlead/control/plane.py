@@ -8,7 +8,7 @@ anew (level, not edge). Writes of the leader carry its fence. All time and chanc
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import count
 from typing import assert_never
@@ -35,7 +35,8 @@ from fairlead.control.instructions import (
 from fairlead.control.leadership import NAMESPACE, Leadership
 from fairlead.control.object_tallies import WorldTally
 from fairlead.control.outgoing import Outgoing, Worker, WorkerOutbox
-from fairlead.control.placing import Placer
+from fairlead.control.own_writes import Write
+from fairlead.control.placing import COMPONENT, Placer
 from fairlead.control.refusal_waits import LIFTING
 from fairlead.control.settings import settings_of
 from fairlead.control.sources import MirrorSources
@@ -61,7 +62,7 @@ _Out = list[PlaneInstruction]  # what the event that is being handled leads to, 
 
 
 class Plane:
-    """`handle` is the only mutator."""
+    """`handle` is the only mutator, but for what its server finds (`recorder.tell`, `health.writes`) and `end_term`."""
 
     def __init__(
         self,
@@ -69,14 +70,17 @@ class Plane:
         deciders: Sequence[Decider],
         scheduler: type[Placer] | None = None,
         capabilities: Capabilities = FAIRLEAD,
+        leading: Callable[[Callable[[], int]], Leadership] | None = None,
         version: str = "",
+        scheduler_name: str = COMPONENT,
     ) -> None:
-        """`version`: of the code that decides, for the records."""
+        """`leading`: how it comes to lead. `version`: of the code that decides. `scheduler_name`: whose pods it has."""
         self.version = version
         new_call = partial(next, count(1))
         self.health = Health()
         self.capabilities = capabilities
-        self.leadership = Leadership(identity, new_call, fencing=capabilities.fencing)
+        leading = leading or partial(Leadership, identity, fencing=capabilities.fencing)
+        self.leadership = leading(new_call)
         self._sources = MirrorSources(
             deciders, scheduler, finalizes=capabilities.collects, first_turns=self.health.first_turns.of
         )
@@ -101,11 +105,9 @@ class Plane:
             if controller.decider.gathers is not None:
                 controller.gather(self.mirrors[controller.decider.gathers.name].index)
         self._sources.read_by(self.controllers)
-        self.placer = (
-            scheduler(self.health, new_call, self.mirrors, self.recorder.tell, together=capabilities.together)
-            if scheduler is not None
-            else None
-        )
+        self.placer, given = None, (self.health, new_call, self.mirrors, self.recorder.tell)
+        if scheduler is not None:
+            self.placer = scheduler(*given, together=capabilities.together, scheduler_name=scheduler_name)
         self._workers = (*self.controllers, *((self.placer,) if self.placer is not None else ()))
         self._due = Due(self._workers, self.recorder, self.health)
         self._by_name = {controller.decider.name: controller for controller in self.controllers}

@@ -15,7 +15,7 @@ from sys import maxsize
 
 from fairlead.agent.contract import NodeSettings
 from fairlead.agent.machine import Agent
-from fairlead.control.leadership import FENCE, LEASE
+from fairlead.control.leadership import FENCE, LEASE, Leadership
 from fairlead.control.plane import Plane
 from fairlead.core import codec
 from fairlead.decision.retry import WAIT_BACKOFF_MAX_SECONDS
@@ -158,10 +158,10 @@ class World:
             nodes = parts["nodes"](self.scenario.hollow_prefix)
             lacks = self._lacks(slot)
             known = (each for each in parts["deciders"]() if each.name not in lacks)
-            given = (identity, (*known, nodes), parts["scheduler"])
-            can = self.scenario.capabilities
-            plane: Plane = parts["plane"](*given) if can.complete else parts["plane"](*given, can)
-            plane.leadership.settings = self.scenario.leadership
+            can, settings = self.scenario.capabilities, self.scenario.leadership
+            leading = lambda new_call: Leadership(identity, new_call, settings, can.fencing)  # noqa: E731
+            given = (identity, (*known, nodes), parts["scheduler"], can, leading)
+            plane: Plane = parts["plane"](*given)
             for controller in plane.controllers:
                 queue, actor = controller.queue, f"plane-{slot} {controller.decider.name}"
                 reorders = self.chance.faults("queue_reordered", actor)

@@ -33,7 +33,6 @@ def test_a_made_up_name_that_is_taken_is_made_up_again() -> None:
     entropy = (plane._requests + 3).to_bytes(16, "big")  # of the request after the two below
     for attempt in (0, 1):
         made(plane, CONFIGMAPS, configmap(ids.generated_name("x-", entropy, attempt)))
-        plane._requests -= 1  # the commit counted as well
     created = made(plane, CONFIGMAPS, _unnamed("x-"))
     assert created["metadata"]["name"] == ids.generated_name("x-", entropy, 2)
 

@@ -70,7 +70,7 @@ class Batched:
                 number, conversation = self._waiting.pop(each.ticket)
                 self._go(number, conversation, conversation.resolved(each.outcome))
             else:
-                self.plane._carry_out((each,))
+                self.plane.carry_out((each,))
 
 
 def _request(method: str, target: str, body: Any) -> Request:

@@ -12,9 +12,7 @@ from tests.unit.control import driving
 
 
 def _alone(identity: str, *arguments: object) -> Plane:
-    plane = Plane(identity, *arguments)  # type: ignore[arg-type]
-    plane.leadership = Alone(identity)
-    return plane
+    return Plane(identity, *arguments, lambda _: Alone(identity))  # type: ignore[arg-type, call-arg]
 
 
 def test_it_registers_its_nodes_beside_a_plane_that_leads(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -64,8 +64,7 @@ class _Process:
             labels = {DRIVER: "hollow", **settings.labels}
             offered = {**ALLOCATABLE, **settings.capacity}
             decider = hollow_decider(settings.name_prefix, settings.nodes, offered, labels)
-        self._plane = Plane(settings.name_prefix, (decider,))
-        self._plane.leadership = Alone(settings.name_prefix)
+        self._plane = Plane(settings.name_prefix, (decider,), leading=lambda _: Alone(settings.name_prefix))
         self._under_way: set[asyncio.Task[None]] = set()
         self._reported_at = 0.0
         self._cpu = _cpu_seconds()

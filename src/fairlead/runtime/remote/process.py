@@ -28,6 +28,7 @@ from fairlead import __version__
 from fairlead.api.admission.plane_conditions import PLANE
 from fairlead.control.attempts import SCHEDULER
 from fairlead.control.diagnosis import Check, diagnose
+from fairlead.control.leadership import Leadership
 from fairlead.control.placing import Placer
 from fairlead.control.plane import Plane
 from fairlead.control.roster import collecting_deciders, scheduling_deciders, workload_deciders
@@ -226,11 +227,15 @@ class _Process:
                 kinds = Served(kind for kind in CATALOG if kind.resource not in found.lacks)
                 deciders = (*collecting_deciders(kinds), *deciders)
         served = [each for each in deciders if each.reads[0].name not in found.lacks]
-        plane = Plane(settings.identity, served, Placer, found, version=__version__)
-        plane.leadership.lease_name, plane.leadership.fence_name = name, f"{name}-fence"
-        assert plane.placer is not None
-        plane.placer.scheduler_name = settings.scheduler_name
-        return plane
+        return Plane(
+            settings.identity,
+            served,
+            Placer,
+            found,
+            lambda new_call: Leadership(settings.identity, new_call, None, found.fencing, name),
+            version=__version__,
+            scheduler_name=settings.scheduler_name,
+        )
 
     async def _watch_over(self, plane: Plane) -> None:
         """Until told to leave; says when this plane comes to lead and when it stops."""

@@ -26,6 +26,7 @@ from fairlead.control.instructions import Answers, AskProgress, Call, PlaneEvent
 from fairlead.control.plane import Plane
 from fairlead.core.times import microtime
 from fairlead.model.key import Key
+from fairlead.port.capabilities import FAIRLEAD
 from fairlead.port.driving import ListAll, Started, Stepped, WakeAt, Woke
 from fairlead.port.outcome import Outcome, outcome_of
 from fairlead.reconcile.root_certificate import CONFIG_MAP
@@ -199,10 +200,9 @@ class TapePlayer:
         if flags:  # a server may run without a scheduler and most of its controllers, or without hollow nodes
             deciders = tuple(each for each in deciders if f"controller/{each.name}" in flags)
         schedules = not flags or "scheduler" in flags
-        self._plane = self._parts["plane"](
-            identity, deciders, self._parts["scheduler"] if schedules else None
-        )
-        self._plane.version = self._artifact.head.fairlead
+        scheduler = self._parts["scheduler"] if schedules else None
+        given = (identity, deciders, scheduler, FAIRLEAD, None, self._artifact.head.fairlead)
+        self._plane = self._parts["plane"](*given)
         self.positions, self.asked, self._late, self._numbers, self._outcomes = {}, {}, {}, {}, {}
 
     def tell(self, event: PlaneEvent) -> None:

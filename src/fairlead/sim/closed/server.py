@@ -17,25 +17,15 @@ from fairlead.api.access.sign_in import SignIn
 from fairlead.api.access.users import User
 from fairlead.api.admission import DEFAULT_STEPS, SERVING_STEPS, AdmissionChain
 from fairlead.api.assembly import Assembly, Remembered
-from fairlead.api.conversation import Conversation, stored_reply
+from fairlead.api.conversation import stored_reply
 from fairlead.api.desk import Desk
 from fairlead.api.plan import Context
 from fairlead.api.server import Api
 from fairlead.model.key import Key
 from fairlead.port.request import Reply, Request
 from fairlead.replay.artifact import RecordedChange
-from fairlead.store.contract import (
-    ADDED,
-    DELETED,
-    Batch,
-    CommitOutcome,
-    CommittedChange,
-    Entry,
-    Put,
-    Remove,
-    Transaction,
-)
-from fairlead.store.events import Append, Appended, Flush, Instruction, Publish, Resolve, Submitted
+from fairlead.sim.stepped import SteppedServer
+from fairlead.store.contract import ADDED, DELETED, Batch, CommittedChange, Entry, Put, Remove, Transaction
 from fairlead.store.machine import Store
 from fairlead.store.memory import MemoryJournal
 
@@ -45,7 +35,7 @@ _HOLE = Key("holes.sim.fairlead.dev", "", "hole")  # revisions of which the capt
 Observe = Callable[[tuple[CommittedChange, ...]], None]
 
 
-class ClosedServer:
+class ClosedServer(SteppedServer):
     def __init__(
         self,
         entries: Iterable[Entry],
@@ -58,13 +48,12 @@ class ClosedServer:
         journal = MemoryJournal()
         kept = sorted(entries, key=lambda entry: entry.revision)
         journal.append(Batch(tuple([CommittedChange(ADDED, entry, None) for entry in kept]), (), now))
-        self._journal = journal
-        self.store = Store(msgspec.structs.replace(journal.recover(), revision=revision), journal)
+        store = Store(msgspec.structs.replace(journal.recover(), revision=revision), journal)
         chain = AdmissionChain(SERVING_STEPS if mounts_tokens else DEFAULT_STEPS)
-        self._assembly = Assembly(self.store, Tokens({}), b"closed", Remembered(chain=chain), make_api)
+        super().__init__(
+            Assembly(store, Tokens({}), b"closed", Remembered(chain=chain), make_api), journal, now
+        )
         self._observe = observe
-        self._now, self._tickets = now, 0
-        self._outcomes: dict[int, CommitOutcome] = {}
         self.committed: list[CommittedChange] = []  # by the last request
 
     @property
@@ -72,7 +61,7 @@ class ClosedServer:
         return self.store.revision
 
     def entries(self) -> tuple[Entry, ...]:
-        return tuple([each for each in self._journal.recover().entries if each.key != _HOLE])
+        return tuple([each for each in self.journal.recover().entries if each.key != _HOLE])
 
     def list(self, resource: str, revision: int) -> tuple[Entry, ...]:
         if revision >= self.revision:
@@ -84,7 +73,7 @@ class ClosedServer:
         return [each for each in found if each.entry.revision <= until]
 
     def send(self, request: Request, user: User, now: float, entropy: bytes) -> Reply:
-        self._now, self.committed = now, []
+        self.now, self.committed = now, []
         context = Context(
             user=user,
             now=now,
@@ -93,51 +82,32 @@ class ClosedServer:
             user_agent="fairlead",
             source="",
         )
-        conversation = Conversation(self._assembly.api, request, context)
-        step = conversation.begin()
-        while isinstance(step, Transaction):
-            step = conversation.resolved(self._commit(step))
-        return stored_reply(step)
+        return stored_reply(self.answer(request, context))
+
+    def publish(self, changes: tuple[CommittedChange, ...]) -> None:
+        self.committed += changes
+        self._observe(changes)
 
     def write(self, change: RecordedChange, now: float) -> bool:
         """What somebody else wrote. False: there is nothing to delete, or something of that name has another uid."""
-        self._now, key = now, Key(*change.key)
+        self.now, key = now, Key(*change.key)
         known = self.store.get(key)
         head, tail = _split(bytes(change.value))
         if change.change_type == DELETED:
             if known is None:
                 return False
-            self._commit(Transaction((Remove(key, known.uid, head, tail),)))
+            self.commit(Transaction((Remove(key, known.uid, head, tail),)))
             return True
         if (known is None) != (change.change_type == ADDED):
             return False  # only where the replay went another way
-        self._commit(Transaction((Put(key, change.uid, head, tail),)))
+        self.commit(Transaction((Put(key, change.uid, head, tail),)))
         return True
 
     def skip_to(self, revision: int) -> None:
         """The next write gets the revision after this one."""
         while self.revision < revision:
             body = b'{"apiVersion":"v1","kind":"Hole","metadata":{"name":"hole","uid":"hole",'
-            self._commit(Transaction((Put(_HOLE, "hole", body + b'"resourceVersion":"', b'"}}'),)))
-
-    def _commit(self, transaction: Transaction) -> CommitOutcome:
-        self._tickets += 1
-        ticket = self._tickets
-        self._carry_out(self.store.handle(Submitted(ticket, transaction)))
-        self._carry_out(self.store.handle(Flush(self._now)))
-        return self._outcomes.pop(ticket)
-
-    def _carry_out(self, instructions: tuple[Instruction, ...]) -> None:
-        for instruction in instructions:
-            if isinstance(instruction, Append):
-                self._journal.append(instruction.batch)
-                self._carry_out(self.store.handle(Appended()))
-            elif isinstance(instruction, Publish):
-                self._assembly.observe(instruction.changes, self._now)
-                self.committed += instruction.changes
-                self._observe(instruction.changes)
-            elif isinstance(instruction, Resolve):
-                self._outcomes[instruction.ticket] = instruction.outcome
+            self.commit(Transaction((Put(_HOLE, "hole", body + b'"resourceVersion":"', b'"}}'),)))
 
 
 def _split(data: bytes) -> tuple[bytes, bytes]:

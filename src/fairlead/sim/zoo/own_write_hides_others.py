@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import Any
 
 from fairlead.control.needless import Needless
-from fairlead.control.placing import Placer
 from fairlead.control.plane import Plane
-from fairlead.decision.decider import Decider
 from fairlead.model.key import Key
-from fairlead.port.capabilities import FAIRLEAD, Capabilities
 from fairlead.sim.parts import replacing
 
 
@@ -19,14 +16,8 @@ class _Careless(Needless):
 
 
 class CarelessPlane(Plane):
-    def __init__(
-        self,
-        identity: str,
-        deciders: Sequence[Decider],
-        scheduler: type[Placer] | None = None,
-        capabilities: Capabilities = FAIRLEAD,
-    ) -> None:
-        super().__init__(identity, deciders, scheduler, capabilities)
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
         for controller in self.controllers:
             controller.needless = _Careless(lambda key: self._sources.view().revision_of(key))
 
