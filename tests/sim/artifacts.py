@@ -47,6 +47,7 @@ def run_seed() -> int:
 
 def left_behind(runner: Runner, seed: int, world: str, plant: str = "", folder: Path = LEFT_BEHIND) -> str:
     """Of a seed that should not have failed: where its artifact is now, in a few words for the assertion."""
+    runner = runner.at(seed)
     run = runner.play(Chance(seed))
     if run.violation is None:
         return f"seed {seed} of {world} does not fail when it is played again"
@@ -59,6 +60,6 @@ def left_behind(runner: Runner, seed: int, world: str, plant: str = "", folder: 
 
 def failed(runner: Runner, tally: RunTally, world: str) -> list[str]:
     """A line per failure; of the first few an artifact is left behind."""
-    told = [f"{each.seed}: {each.invariant}: {each.message}" for each in tally.failures]
+    told = [f"{each.seed}: {each.invariant}: {each.message} {each.drew}".rstrip() for each in tally.failures]
     kept = [left_behind(runner, each.seed, world) for each in tally.failures[:_KEPT_MAX]]
     return [*kept, *told[_KEPT_MAX:]]

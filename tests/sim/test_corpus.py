@@ -9,6 +9,7 @@ import pytest
 
 from fairlead.replay.artifact import read_artifact
 from fairlead.sim.chance import Chance
+from fairlead.sim.generate.runner import runner_of
 from fairlead.sim.player import play_again
 from fairlead.testing.replays import assert_holds
 from tests.sim import tiny
@@ -49,3 +50,12 @@ def test_a_seed_that_fails_leaves_its_artifact_behind(tmp_path: Path) -> None:
     assert f"fairlead sim show {file}" in told
     assert read_artifact(file.read_bytes()).head.digest == runner.play(Chance(seed)).digest
     assert "does not fail" in left_behind(tiny.runner(), seed, "tiny", "", tmp_path)
+
+
+def test_so_does_a_seed_whose_world_is_its_own(tmp_path: Path) -> None:
+    plant = "tests.sim.plants:held_for_ever"
+    left_behind(runner_of("small", plant), 94, "small", plant, tmp_path)
+    [file] = tmp_path.iterdir()
+    artifact = read_artifact(file.read_bytes())
+    assert artifact.head.seed == 94
+    assert play_again(artifact).same

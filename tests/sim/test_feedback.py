@@ -21,15 +21,21 @@ from fairlead.model.views import DEPLOYMENTS
 from fairlead.sim.chance import Chance
 from fairlead.sim.faults import CALM, Faults
 from fairlead.sim.parts import Parts, default_parts
-from fairlead.sim.run import stand_up
+from fairlead.sim.run import Runner, stand_up
 from fairlead.sim.scenario import Scenario
+from fairlead.sim.world import Run
 from fairlead.sim.worlds.roster import WORLDS
 from fairlead.sim.zoo.controller_fight import plant
 from fairlead.store.contract import CommittedChange
+from tests.sim.artifacts import left_behind
 from tests.sim.footprints import WatchedWorld
 
+SEED = 1
 
-def loops_of(scenario: Scenario, parts: Parts | None = None, faults: Faults = CALM) -> list[WriteLoop]:
+
+def watched(
+    scenario: Scenario, parts: Parts | None = None, faults: Faults = CALM
+) -> tuple[list[WriteLoop], Run]:
     """What is found as it happens, to the end of the run or until a checker ends it."""
     loops, found = WriteLoops(), list[WriteLoop]()
     usual = parts or default_parts(*scenario.controllers, deciders=scenario.deciders)
@@ -50,15 +56,14 @@ def loops_of(scenario: Scenario, parts: Parts | None = None, faults: Faults = CA
                 found.extend(loops.committed(commit, reads))
 
     backup = stand_up(scenario)
-    world = WatchedWorld(look, scenario, Chance(1), faults, usual, backup=backup)
-    world.run()
-    return found
+    world = WatchedWorld(look, scenario, Chance(SEED), faults, usual, backup=backup)
+    return found, world.run()
 
 
 def test_a_controller_that_undoes_another_is_found() -> None:
     scenario = WORLDS["flip-flop"][0]()
     usual = default_parts(*scenario.controllers, deciders=scenario.deciders)
-    loop, *_ = loops_of(scenario, plant(usual))
+    (loop, *_), _ = watched(scenario, plant(usual))
     assert (loop.kind, loop.writers) == (OSCILLATION, ("deployment", "replicaset"))
     assert loop.fields == ("metadata.annotations[deployment.kubernetes.io/revision]",)
     writers = [step.writer for step in loop.proof if step.writer]
@@ -103,7 +108,7 @@ def test_two_that_outdo_each_other_are_found() -> None:
         grower("buyer", "market/price", "market/offer"),
         grower("seller", "market/offer", "market/price"),
     )
-    found = [each for each in loops_of(scenario, parts) if each.kind == AMPLIFICATION]
+    found = [each for each in watched(scenario, parts)[0] if each.kind == AMPLIFICATION]
     assert found[0].writers == ("buyer", "seller")
     assert set(found[0].fields) == {
         "metadata.annotations[market/price]",
@@ -119,10 +124,16 @@ def test_two_that_outdo_each_other_are_found() -> None:
     + [pytest.param(each, marks=pytest.mark.soak) for each in ("rollouts", "clocks")],
 )
 def test_a_world_in_which_nobody_fights_has_no_loop(world: str) -> None:
-    assert loops_of(WORLDS[world][0]()) == []
+    check(world, CALM)
 
 
 @pytest.mark.parametrize("world", ["flip-flop", "autoscaling", "restarts", "late-marks"])
 def test_nor_has_one_with_faults(world: str) -> None:
-    make, faults = WORLDS[world]
-    assert loops_of(make(), faults=faults) == []
+    check(world, WORLDS[world][1])
+
+
+def check(world: str, faults: Faults) -> None:
+    make, _ = WORLDS[world]
+    loops, run = watched(make(), faults=faults)
+    assert run.violation is None, left_behind(Runner(make(), faults), SEED, world)
+    assert loops == []

@@ -9,18 +9,26 @@ import pytest
 
 from fairlead.port.capabilities import KUBERNETES
 from fairlead.sim.checkers.roster import all_checkers
-from fairlead.sim.run import Runner, run_seeds
+from fairlead.sim.generate.runner import runner_of
+from fairlead.sim.run import Runner, RunTally, run_seeds
 from fairlead.sim.scenario import Scenario
-from fairlead.sim.worlds import custom_kubernetes, garbage_kubernetes, sched_kubernetes, two_seats
+from fairlead.sim.worlds import sched_kubernetes, two_seats
+from tests.sim.artifacts import failed
 
 SOAK = bool(os.environ.get("FAIRLEAD_SOAK"))
 SEEDS = range(50) if SOAK else range(2)
 
 
+def held(world: str) -> RunTally:
+    runner = runner_of(world)
+    tally = run_seeds(runner, SEEDS)
+    assert failed(runner, tally, world) == []
+    return tally
+
+
 def test_no_node_gets_too_much_no_pod_two_nodes_and_one_leads() -> None:
     """All checkers run: capacity, bound-once, quota-kept, one-leader and the rest."""
-    tally = run_seeds(Runner(sched_kubernetes.scenario(), sched_kubernetes.FAULTS), SEEDS)
-    assert not tally.failures
+    tally = held("sched-kubernetes")
     assert tally.probes["takeover mid-turn"] + tally.faults["request_late"] > 0
 
 
@@ -36,7 +44,7 @@ def test_a_leader_that_does_not_stop_before_its_lease_ends_is_found() -> None:
     runner = Runner(two_seats_there(), two_seats.FAULTS, plant="tests.sim.plants:never_stops")
     for seed in range(20, 120):
         failure = runner.run(seed).failure
-        assert sound.run(seed).failure is None
+        assert failed(sound, run_seeds(sound, [seed]), "two-seats-kubernetes") == []
         if failure is not None:
             assert failure.invariant in ("one-leader", "capacity", "bound-once"), failure
             return
@@ -45,15 +53,13 @@ def test_a_leader_that_does_not_stop_before_its_lease_ends_is_found() -> None:
 
 def test_what_owners_leave_goes_or_is_set_free_and_nothing_else_does() -> None:
     """`no-orphan` and `collected-justly`; their plants are in `test_zoo.py`."""
-    tally = run_seeds(Runner(garbage_kubernetes.scenario(), garbage_kubernetes.FAULTS), SEEDS)
-    assert not tally.failures
+    tally = held("garbage-kubernetes")
     assert tally.faults["request_late"] > 0
 
 
 def test_custom_kinds_come_and_go_and_so_do_their_dependents() -> None:
     """Also of a kind that nobody may list for a while; its plant is in `test_zoo.py`."""
-    tally = run_seeds(Runner(custom_kubernetes.scenario(), custom_kubernetes.FAULTS), SEEDS)
-    assert not tally.failures
+    tally = held("custom-kubernetes")
     assert tally.faults["list_lost"] > 0
 
 

@@ -10,7 +10,9 @@ from fairlead.core import codec
 from fairlead.sim.generate.ingredients.control import OVERRIDES, without_overrides
 from fairlead.sim.generate.runner import runner_of
 from fairlead.sim.generate.world import generate
+from fairlead.sim.run import run_seeds
 from fairlead.sim.scenario import Scenario
+from tests.sim.artifacts import failed
 
 FIRST = 6
 
@@ -22,8 +24,7 @@ def overridden(scenario: Scenario) -> bool:
 def test_after_its_end_all_is_as_if_it_had_never_been() -> None:
     drawn = (seed for seed in range(1000) if overridden(generate(seed).scenario))
     runner = runner_of("small")
-    failed = [(seed, found.failure) for seed in islice(drawn, FIRST) if (found := runner.run(seed)).failure]
-    assert failed == []
+    assert failed(runner, run_seeds(runner, islice(drawn, FIRST)), "small") == []
 
 
 def test_it_is_compared_with_a_world_that_never_had_it() -> None:

@@ -21,10 +21,10 @@ from fairlead.sim.generate.runner import runner_of
 from fairlead.sim.generate.world import generate
 from fairlead.sim.parts import default_parts
 from fairlead.sim.run import Runner, RunTally, run_seeds
-from fairlead.sim.sample import replay_command
 from fairlead.sim.scenario import OlderPlane
 from fairlead.sim.world import World
 from tests.sim import coverage
+from tests.sim.artifacts import failed
 
 # So many seeds meet everything: `coverage.gaps` says what is missing.
 SEEDS = range(2000) if os.environ.get("FAIRLEAD_SOAK") else range(400)
@@ -37,11 +37,7 @@ def sample() -> RunTally:
 
 @pytest.mark.timeout(1800)
 def test_no_seed_fails(sample: RunTally) -> None:
-    failed = [
-        f"{each.invariant}: {each.message}\n  {each.drew}\n  {replay_command(each.seed, world='small')}"
-        for each in sample.failures
-    ]
-    assert not failed, "\n".join(failed)
+    assert failed(runner_of("small"), sample, "small") == []
 
 
 @pytest.mark.timeout(1800)
@@ -188,7 +184,8 @@ FOUND = (
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("seed", FOUND)
 def test_what_was_found_once_is_found_no_more(seed: int) -> None:
-    assert runner_of("small").run(seed).failure is None
+    runner = runner_of("small")
+    assert failed(runner, run_seeds(runner, [seed]), "small") == []
 
 
 def test_whatever_ends_on_a_machine_is_not_started_again_for_ever() -> None:

@@ -35,7 +35,6 @@ from fairlead.control.instructions import (
 from fairlead.control.leadership import NAMESPACE, Leadership
 from fairlead.control.object_tallies import WorldTally
 from fairlead.control.outgoing import Outgoing, Worker, WorkerOutbox
-from fairlead.control.own_writes import Write
 from fairlead.control.placing import COMPONENT, Placer
 from fairlead.control.refusal_waits import LIFTING
 from fairlead.control.settings import settings_of
