@@ -17,7 +17,7 @@ import heapq
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 
 import msgspec
 
@@ -29,13 +29,13 @@ CAUSES_KEPT = 1024
 FLUSH = "Flush"  # the cause of a try that nothing but time called for
 
 
-class State(Enum):
+class State(StrEnum):
+    """A word each: its hash is that of the word, and pods are counted by it as they come."""
+
     ACTIVE = "active"
     RESTING = "backoff"
     WAITING = "unschedulable"
     TAKEN = "taken"
-
-    __hash__ = object.__hash__  # each state is one object: pods are counted by it as they come
 
 
 @dataclass(frozen=True, slots=True)
