@@ -384,16 +384,17 @@ class Audit:
 
 
 def _filled(line: Spliced, context: Context, target: AuditTarget, revision_before: int) -> bytes:
-    return line.fill(
-        {
-            b"time": _precise(context.now).encode(),
-            b"request": context.request_id.encode(),
-            b"name": _encode(target.name),
-            b"uid": target.uid.encode(),
-            b"before": b"%d" % revision_before,
-            b"decision": context.decision.encode(),
-        }
-    )
+    values = {
+        b"time": _precise(context.now).encode(),
+        b"request": context.request_id.encode(),
+        b"name": _encode(target.name),
+        b"uid": target.uid.encode(),
+    }
+    if revision_before > 0:
+        values[b"before"] = b"%d" % revision_before
+    if context.decision:
+        values[b"decision"] = context.decision.encode()
+    return line.fill(values)
 
 
 def _qualified(target: AuditTarget) -> str:
