@@ -13,7 +13,6 @@ from fairlead.sim.generate.runner import runner_of
 from fairlead.sim.run import Runner, run_seeds
 from fairlead.sim.scenario import DiskMishap, create
 from fairlead.sim.worlds import small
-from fairlead.sim.worlds.roster import WORLDS
 from fairlead.store.contract import ADDED, DELETED, MODIFIED, Batch, CommittedChange, Entry
 from fairlead.store.memory import MemoryJournal
 from tests.sim.artifacts import failed
