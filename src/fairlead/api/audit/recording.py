@@ -133,15 +133,13 @@ def _to_the_millisecond(second: int, milliseconds: int) -> str:
 
 def _unrecorded(context: Context, lines: int) -> _Line:
     user = context.user
-    target = AuditTarget(path="/fairlead/v1/audit")
-    time, request = _precise(context.now), context.request_id
     line = _Line(
-        time=time,
-        request_id=request,
+        time=_precise(context.now),
+        request_id=context.request_id,
         user=user.name,
         groups=user.groups,
         verb="record",
-        object=target,
+        object=AuditTarget(path="/fairlead/v1/audit"),
         code=507,
         reason="NotRecorded",
     )
