@@ -122,7 +122,7 @@ class Lines:
             self._bytes[stream] = self._bytes.get(stream, 0) + len(body)
             self._counted.setdefault(stream, sequence)
         total.add_all([row[5] for row in rows])
-        insert_rows(self._connection, "INSERT INTO notes VALUES", 7, rows)
+        insert_rows(self._connection, "INSERT OR ROLLBACK INTO notes VALUES", 7, rows)
         changed = {stream: self._ended(stream, *end, now, total, len(rows)) for stream, end in ends.items()}
         self._write(changed)
         return changed
