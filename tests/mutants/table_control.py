@@ -70,8 +70,8 @@ CONTROL = (
         18,
         "lines are not linked to those before",
         "store/log_chain.py",
-        "% (before, stream.encode(),",
-        '% (b"", stream.encode(),',
+        "sha256(before + head + body)",
+        "sha256(head + body)",
         (f"{_CHAIN}::test_a_chain_made_anew_is_found_by_a_head_that_was_noted",),
     ),
     Mutant(

@@ -18,8 +18,8 @@ import apsw
 import msgspec
 
 from fairlead.store.contract import Note
-from fairlead.store.digests import note_digest
-from fairlead.store.log_chain import REPAIRED, TRIMMED, UPGRADED, Chain, link
+from fairlead.store.digests import digest_of, note_head
+from fairlead.store.log_chain import REPAIRED, TRIMMED, UPGRADED, Chain, link_of
 from fairlead.store.retention import LogBound, LogSize
 from fairlead.store.rows import distinct_values, insert_rows
 from fairlead.store.seal import Total
@@ -34,6 +34,8 @@ _READ_CHAINS = (
 
 _WRITE_CHAIN = "INSERT OR REPLACE INTO chains VALUES (?, ?, ?, ?, ?, ?, ?)"
 _MOVE_HEAD = "UPDATE chains SET newest = ?, head = ? WHERE stream = ?"
+
+_Row = tuple[str, int, float, int, bytes, int, bytes]  # stream, seq, at, revision, body, digest, link
 
 
 def read_chains(connection: apsw.Connection) -> dict[str, Chain | None]:
@@ -106,26 +108,30 @@ class Lines:
 
     def append(self, notes: Sequence[Note], now: float, total: Total) -> dict[str, Chain]:
         """Returns the chains that changed, to be given to `committed` once the transaction is."""
+        rows: list[_Row] = []
         ends: dict[str, tuple[int, bytes]] = {}
-        rows, at = [], repr(now)
-        for note in notes:
-            stream, revision, body = note.stream, note.revision, note.body
-            end = ends.get(stream)
-            if end is None:
-                known = self._chains.get(stream) or Chain(since=now)
-                end = known.newest, known.head
-            sequence = end[0] + 1
-            linked = link(end[1], stream, sequence, at, revision, body)
-            ends[stream] = sequence, linked
-            digest = note_digest(stream, sequence, at, revision, body)
-            rows.append((stream, sequence, now, revision, body, digest, linked))
-            self._bytes[stream] = self._bytes.get(stream, 0) + len(body)
-            self._counted.setdefault(stream, sequence)
+        for stream, lines in _by_stream(notes).items():
+            ends[stream] = self._add_rows(rows, stream, lines, now)
         total.add_all([row[5] for row in rows])
-        insert_rows(self._connection, "INSERT INTO notes VALUES", 7, rows)
+        insert_rows(self._connection, "INSERT OR ROLLBACK INTO notes VALUES", 7, rows)
         changed = {stream: self._ended(stream, *end, now, total, len(rows)) for stream, end in ends.items()}
         self._write(changed)
         return changed
+
+    def _add_rows(self, rows: list[_Row], stream: str, notes: list[Note], now: float) -> tuple[int, bytes]:
+        """The next lines of one log. Returns the number and the link of the last."""
+        known = self._chains.get(stream) or Chain(since=now)
+        sequence, linked, size, at = known.newest, known.head, 0, repr(now)
+        self._counted.setdefault(stream, sequence + 1)
+        for note in notes:
+            sequence += 1
+            revision, body = note.revision, note.body
+            head = note_head(stream, sequence, at, revision)
+            linked = link_of(linked, head, body)
+            rows.append((stream, sequence, now, revision, body, digest_of(head, body), linked))
+            size += len(body)
+        self._bytes[stream] = self._bytes.get(stream, 0) + size
+        return sequence, linked
 
     def tend(self, now: float, budget: int, total: Total) -> dict[str, Chain]:
         """What is too old goes, at most `budget` lines of each log, and bytes are counted further. Returns what
@@ -219,6 +225,13 @@ class Lines:
             (stream, first, budget, before),
         ).fetchall()
         return rows[0][0] or 0
+
+
+def _by_stream(notes: Sequence[Note]) -> dict[str, list[Note]]:
+    found: dict[str, list[Note]] = {}
+    for note in notes:
+        found.setdefault(note.stream, []).append(note)
+    return found
 
 
 def _text(value: object) -> str:

@@ -21,7 +21,7 @@ def _digest(text: bytes) -> int:
     return (crc32(text) << 32 | adler32(text)) - _HALF
 
 
-def _digest_of(head: bytes, body: bytes) -> int:
+def digest_of(head: bytes, body: bytes) -> int:
     """Of both together, without a copy of what may be large."""
     return (crc32(body, crc32(head)) << 32 | adler32(body, adler32(head))) - _HALF
 
@@ -29,7 +29,7 @@ def _digest_of(head: bytes, body: bytes) -> int:
 def version_digest(revision: int, key: Key, uid: str, code: int, previous: int, at: str, data: bytes) -> int:
     """Of a row of `log`; its `size` is compared with its bytes."""
     head = f"{revision}\0{key.resource}\0{key.namespace}\0{key.name}\0{uid}\0{code}\0{previous}\0{at}\0"
-    return _digest_of(head.encode(), data)
+    return digest_of(head.encode(), data)
 
 
 def pointer_digest(key: Key, revision: int) -> int:
@@ -37,8 +37,13 @@ def pointer_digest(key: Key, revision: int) -> int:
     return _digest(f"{key.resource}\0{key.namespace}\0{key.name}\0{revision}".encode())
 
 
+def note_head(stream: str, sequence: int, at: str, revision: int) -> bytes:
+    """What the digest of a line covers before its body; so does its link (`log_chain.py`)."""
+    return f"{stream}\0{sequence}\0{at}\0{revision}\0".encode()
+
+
 def note_digest(stream: str, sequence: int, at: str, revision: int, body: bytes) -> int:
-    return _digest_of(f"{stream}\0{sequence}\0{at}\0{revision}\0".encode(), body)
+    return digest_of(note_head(stream, sequence, at, revision), body)
 
 
 def floor_digest(resource: str, floor: int, swept: int) -> int:

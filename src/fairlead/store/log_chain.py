@@ -16,6 +16,8 @@ from hashlib import sha256
 
 import msgspec
 
+from fairlead.store.digests import note_head
+
 LINK_BYTES = 32
 ORIGIN = bytes(LINK_BYTES)  # what the first line of all continues
 
@@ -84,9 +86,12 @@ class Followed(msgspec.Struct):
 
 def link(before: bytes, stream: str, sequence: int, at: str, revision: int, body: bytes) -> bytes:
     """The link of a line; `at` as `repr` writes it, because a batch has one for all its lines."""
-    return sha256(
-        b"%b%b\0%d\0%b\0%d\0%b" % (before, stream.encode(), sequence, at.encode(), revision, body)
-    ).digest()
+    return link_of(before, note_head(stream, sequence, at, revision), body)
+
+
+def link_of(before: bytes, head: bytes, body: bytes) -> bytes:
+    """The same, of a line whose head (`digests.note_head`) is known."""
+    return sha256(before + head + body).digest()
 
 
 def verify(stream: str, chain: Chain | None, lines: Iterable[Line], heads: Mapping[int, bytes]) -> Followed:

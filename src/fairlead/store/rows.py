@@ -6,22 +6,35 @@ Used by `sqlite.py`, `bounded_logs.py`, `compaction.py` and `mending.py` on the 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import chain
 
 import apsw
 
 _ROWS_MAX = 128  # rows in one INSERT
+# More rows than this go in by a multiple of it and then the rest. A statement for each number of rows would be parsed
+# nearly each time, which takes as long as to insert twenty rows and gives the lock away as often as a second statement.
+_ROWS_STEP = 16
 
 
 def insert_rows(
     connection: apsw.Connection, into: str, columns: int, rows: Sequence[tuple[object, ...]]
 ) -> None:
-    """`into`: an INSERT statement up to its VALUES."""
+    """`into`: an INSERT statement up to its VALUES. OR ROLLBACK where a failure ends the transaction anyway: of any
+    other SQLite copies each page before the statement changes it."""
+    start, end = 0, len(rows)
+    while start < end:
+        left = end - start
+        count = min(left - left % _ROWS_STEP, _ROWS_MAX) or left
+        some = rows[start : start + count]
+        connection.execute(_insert(into, columns, count), list(chain.from_iterable(some)))
+        start += count
+
+
+@lru_cache(maxsize=256)
+def _insert(into: str, columns: int, rows: int) -> str:
     marks = f"({','.join('?' * columns)})"
-    for start in range(0, len(rows), _ROWS_MAX):
-        some = rows[start : start + _ROWS_MAX]
-        statement = f"{into} {','.join([marks] * len(some))}"
-        connection.execute(statement, list(chain.from_iterable(some)))
+    return f"{into} {','.join([marks] * rows)}"
 
 
 def distinct_values(connection: apsw.Connection, column: str, table: str) -> Iterator[str]:

@@ -282,7 +282,7 @@ class SqliteJournal(Past):
             self._compaction.appended(key.resource, size)
         seal.revision = changes[-1].entry.revision
         seal.log.add_all([row[10] for row in rows])
-        insert_rows(self._writer, "INSERT INTO log VALUES", 11, rows)
+        insert_rows(self._writer, "INSERT OR ROLLBACK INTO log VALUES", 11, rows)
         self._point(current, replaced)
 
     def _point(self, current: dict[Key, int], replaced: dict[Key, int]) -> None:

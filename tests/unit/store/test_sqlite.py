@@ -186,6 +186,37 @@ def test_appending_a_revision_twice_fails_and_changes_nothing(path: str) -> None
     journal.close()
 
 
+def test_a_batch_of_any_size_is_written_whole(path: str) -> None:
+    journal, revision, lines = SqliteJournal(path), 0, 0
+    for count in (1, 15, 16, 17, 127, 128, 129, 145, 300):
+        notes = tuple([Note("audit", b"%d" % (lines + number)) for number in range(count + 1)])
+        journal.append(batch(revision + 1, count, notes=notes, size=10))
+        revision, lines = revision + count, lines + len(notes)
+    assert sorted(entry.revision for entry in journal.recover().entries) == list(range(1, revision + 1))
+    assert sorted(journal.versions(range(1, revision + 1))) == list(range(1, revision + 1))
+    assert [note.body for _, _, note in journal.notes("audit", 0, lines + 1)] == [
+        b"%d" % line for line in range(lines)
+    ]
+    journal.close()
+
+
+def test_batches_of_any_size_are_written_by_few_statements(path: str) -> None:
+    """Each is parsed once, and all of them have room among those that are kept."""
+    journal = SqliteJournal(path)
+    revision, texts = 1, set[str]()
+
+    def seen(_: apsw.Cursor, text: str, __: object) -> bool:
+        texts.add(text)
+        return True
+
+    journal._writer.exec_trace = seen
+    for count in range(1, 129):
+        journal.append(batch(revision, count, notes=(Note("audit", b"{}"),) * count, size=1))
+        revision += count
+    assert len(texts) < journal._writer.cache_stats()["size"]
+    journal.close()
+
+
 def test_several_versions_of_one_object_in_a_batch_leave_the_last(path: str) -> None:
     journal = SqliteJournal(path)
     key = Key("pods", "default", "a")
