@@ -15,7 +15,7 @@ import json
 import time
 from typing import Any
 
-from fairlead.cli.override_preview import change_of
+from fairlead.cli.override.preview import change_of
 from fairlead.model.marks import HOSTNAME, ZONE
 from fairlead.model.pod_decoder import decode_pod
 from fairlead.model.views import PODS

@@ -18,6 +18,7 @@ import pytest
 
 from fairlead.model.key import Key
 from fairlead.store.contract import Entry, Note, Put, Remove, Retention, Transaction
+from fairlead.store.database_files import integrity_problems
 from fairlead.store.events import Append, Appended, FloorsMoved, Flush, Submitted
 from fairlead.store.machine import Store
 from fairlead.store.sqlite import SqliteJournal
@@ -205,7 +206,7 @@ def problem_after(acknowledged: int, image: Image, states: dict[int, tuple[Entry
     if alarm:
         return f"an ordinary power cut raised an alarm: {alarm}"
     with journal_on(ForgetfulDisk(image)) as journal:
-        damage = journal.integrity_problems()
+        damage = integrity_problems(journal._reader)
         if damage:
             return damage[0]
         recovered = journal.recover()

@@ -9,7 +9,7 @@ import re
 import pytest
 
 from fairlead.cli.main import main
-from fairlead.cli.sim_check import HASH_SEEDS
+from fairlead.cli.sim.check import HASH_SEEDS
 from fairlead.sim.chance import Chance
 from fairlead.sim.digest import Digest
 from fairlead.sim.divergence import Divergence, first_divergence

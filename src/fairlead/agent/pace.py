@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import msgspec
 
+from fairlead.core.backoff import backoff
+
 
 class Pace(msgspec.Struct, frozen=True):
     # A container that ends again and again
@@ -51,9 +53,9 @@ class Retry:
         self.failures = 0
 
     def failed(self, now: float, pace: Pace, chance: float) -> None:
-        plain = min(pace.retry_seconds * 2.0 ** min(self.failures, 16), pace.retry_max_seconds)
         self.failures += 1
-        self.at = now + plain * (1 + pace.jitter * (2 * chance - 1))
+        wait = backoff(self.failures, pace.retry_seconds, pace.retry_max_seconds, pace.jitter, chance)
+        self.at = now + wait
 
     def succeeded(self) -> None:
         self.at, self.failures = 0.0, 0

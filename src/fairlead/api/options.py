@@ -98,6 +98,6 @@ def _refuse(of: str, reason: str, text: str, field: str) -> NoReturn:
     )
 
 
-def parse_revision(query: Mapping[str, str], name: str = "resourceVersion") -> int | None:
+def parse_revision(query: Mapping[str, str]) -> int | None:
     """None for absent or empty: the newest. Revisions are numbers to us and opaque to clients."""
-    return parse_whole(query, name, "is not a resourceVersion that this server gave out")
+    return parse_whole(query, "resourceVersion", "is not a resourceVersion that this server gave out")

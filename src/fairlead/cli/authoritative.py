@@ -15,7 +15,7 @@ import msgspec
 
 from fairlead.cli.client import ApiClient
 from fairlead.cli.objects import NamedObject, not_found, resolve_object
-from fairlead.cli.override_deeds import changes_of
+from fairlead.cli.override.deeds import changes_of
 from fairlead.core.errors import ApiError, NotFound
 from fairlead.ledger.authority import AuthorityTable, ScalingBounds, autoscaler_of, touches
 from fairlead.ledger.held_fields import HeldField, HeldSubject, held_fields

@@ -11,9 +11,9 @@ from fairlead.cli.authoritative import AskedFields, Authority, OverriddenField, 
 from fairlead.cli.client import ApiClient
 from fairlead.cli.log_lines import LogLines
 from fairlead.cli.output import hint, print_json, print_table
-from fairlead.cli.override import KUBE_SYSTEM, path_of
-from fairlead.cli.override_deeds import Deeds, PlaceContents
-from fairlead.cli.override_report import print_edits
+from fairlead.cli.override.deeds import Deeds, PlaceContents
+from fairlead.cli.override.report import print_edits
+from fairlead.cli.override.verb import KUBE_SYSTEM, path_of
 from fairlead.core.errors import ApiError, Forbidden
 
 Json = dict[str, Any]

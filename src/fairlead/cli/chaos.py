@@ -182,8 +182,8 @@ def _wait(client: ApiClient, name: str, ends: float) -> Json | None:
 
 
 def _capture(client: ApiClient, since: float, file: Path) -> None:
-    from fairlead.cli.incident_origin import ServerOrigin
-    from fairlead.cli.sim_artifacts import write_incident
+    from fairlead.cli.incident.origin import ServerOrigin
+    from fairlead.cli.sim.artifacts import write_incident
     from fairlead.replay.capture import capture, closed_from, start_before
 
     origin = ServerOrigin(client)

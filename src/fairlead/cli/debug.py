@@ -126,7 +126,7 @@ def suggested(
 ) -> tuple[list[dict[str, str]], list[str]]:
     """Runbooks whose parameters follow from the workload and whose preconditions hold, by a dry run with the rights of
     who asks; and why there is no telling."""
-    from fairlead.cli.runbook_dry_run import DryRun  # evaluates expressions: only here
+    from fairlead.cli.runbook.dry_run import DryRun  # evaluates expressions: only here
 
     try:
         books = client.get(_BOOKS).get("items") or []

@@ -26,7 +26,8 @@ class Verb(NamedTuple):
     summary: str
 
 
-# In the order of the help. A verb is in the file of its name.
+# In the order of the help. A verb is in the file of its name, or in `verb.py` of the folder of its name.
+_FOLDERS = frozenset(("incident", "override", "runbook", "sim"))
 _VERBS = {
     "run": {
         "up": "run a whole plane on this machine and say how to use it",
@@ -79,7 +80,7 @@ _VERBS = {
     },
 }
 VERBS = tuple(
-    Verb(name, f"fairlead.cli.{name.replace('-', '_')}", summary)
+    Verb(name, f"fairlead.cli.{name.replace('-', '_')}{'.verb' if name in _FOLDERS else ''}", summary)
     for verbs in _VERBS.values()
     for name, summary in verbs.items()
 )

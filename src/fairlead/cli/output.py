@@ -38,16 +38,15 @@ def cell(value: Any) -> str:
     return str(value).translate(_UNPRINTABLE)
 
 
-def print_table(header: Sequence[str], rows: Iterable[Sequence[Any]], header_shown: bool = True) -> list[int]:
+def print_table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> list[int]:
     """Columns as wide as their widest cell; returns the widths."""
     texts = [[cell(value) for value in row] for row in rows]
     widths = [len(title) for title in header]
     for row in texts:
         for index, text in enumerate(row):
             widths[index] = max(widths[index], len(text))
-    if header_shown:
-        line = align(header, widths)
-        print(f"{_BOLD}{line}{_PLAIN}" if colours(sys.stdout) else line)
+    line = align(header, widths)
+    print(f"{_BOLD}{line}{_PLAIN}" if colours(sys.stdout) else line)
     for row in texts:
         print(align(row, widths))
     return widths

@@ -10,7 +10,7 @@ from typing import Any
 from fairlead.cli import options as shared
 from fairlead.cli.client import ApiClient, connect
 from fairlead.cli.output import hint, print_json, print_table
-from fairlead.cli.override import condition_of, path_of
+from fairlead.cli.override.verb import condition_of, path_of
 from fairlead.core.errors import ApiError
 from fairlead.core.times import human_duration, parse_time
 

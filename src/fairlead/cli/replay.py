@@ -58,7 +58,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from fairlead.cli.sim_artifacts import load_artifact
+    from fairlead.cli.sim.artifacts import load_artifact
     from fairlead.replay.artifact import LIVE
 
     artifact = load_artifact(options.file)

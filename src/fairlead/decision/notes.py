@@ -25,13 +25,12 @@ def note_children(
     effects: Sequence[Effect],
     say: Callable[[str, str], str] | None = None,
     resource: Resource[Any] = PODS,
-    first: int = 0,
 ) -> tuple[EventNote, ...]:
     """`Created pod: x`, `Deleted pod: x` for each effect that makes or removes a child of this resource, or what
-    `say("create" or "delete", name)` gives. `first`: place of the first effect in the decision."""
+    `say("create" or "delete", name)` gives."""
     say = say or _pod
     notes = []
-    for place, effect in enumerate(effects, first):
+    for place, effect in enumerate(effects):
         if effect.resource != resource.name:
             continue
         if isinstance(effect, Create):

@@ -15,6 +15,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from fairlead.core.backoff import backoff
+
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
@@ -25,8 +27,7 @@ class RetryPolicy:
 
     def delay(self, attempt: int, chance: float) -> float:
         """Seconds before attempt number `attempt` + 1; `chance` is drawn by the caller, 0 <= chance < 1."""
-        plain: float = min(self.backoff_seconds * 2 ** min(attempt - 1, 32), self.backoff_max_seconds)
-        return plain * (1 + self.jitter * (2 * chance - 1))
+        return backoff(attempt, self.backoff_seconds, self.backoff_max_seconds, self.jitter, chance)
 
 
 #: bound: plane | first wait of a key that another object may free | it doubles

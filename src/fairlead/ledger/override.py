@@ -6,7 +6,7 @@ has not ended. What is left undone because of one (a pause) needs nothing.
 
 Several hold at once. What forbids adds up: each pause and each avoided place holds until the last override that says so
 has ended, so that nobody's end releases another's. What cannot be added up (weights of zones, the use of a capacity
-class) is refused when it is made (`api/admission/overrides.py`).
+class) is refused when it is made (`api/admission/override/steps.py`).
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 An override that names a PriorityClass has its value, as the server stamped it. Below a pod's own it holds for every pod
 of the target that has no node yet: that takes nothing from anybody. Above it, it holds for the pods that the override's
 status names (`raised`), no more than it allows at a time: the plane names them (`reconcile/overrides/raising.py`), and
-the server counts them (`api/admission/overrides.py`). Such a pod keeps it on its node until the override ends, or else
-those who made room for it would take it back at once.
+the server counts them (`api/admission/override/steps.py`). Such a pod keeps it on its node until the override ends, or
+else those who made room for it would take it back at once.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@
 Decisions and turns name the revisions that they read, so history is needed from the oldest of these on, resource by
 resource; of what nobody read, from the beginning of the time. Where the store has forgotten the oldest, what is left is
 taken: `fairlead replay` then says which decisions cannot be run again. `origin` is a server that is asked page by page
-(`cli/incident.py`) or a store that is at hand; either way secrets are taken out before anything gets here
+(`cli/incident/verb.py`) or a store that is at hand; either way secrets are taken out before anything gets here
 (`redaction.py`).
 """
 

@@ -26,7 +26,6 @@ from fairlead.store.compaction import Compaction
 from fairlead.store.contract import Batch, CommittedChange, JournalError, Lost, Recovered, Retention
 from fairlead.store.database_files import (
     damage_explained,
-    integrity_problems,
     journal_error,
     merge_on_close,
     pragma,
@@ -245,10 +244,6 @@ class SqliteJournal(Past):
         except apsw.Error as error:
             raise journal_error(error) from error
         return pages * size if isinstance(pages, int) and isinstance(size, int) else 0
-
-    def integrity_problems(self) -> list[str]:
-        """SQLite's full check; empty when all is well. Reads every page: not for the start."""
-        return integrity_problems(self._reader)
 
     # Inside
 

@@ -30,11 +30,9 @@ def first_after(journal: Journal, stream: str, instant: float) -> int:
     return high if high < end else 0
 
 
-def lines_backwards(
-    journal: Journal, stream: str, end: int, window: int = _WINDOW
-) -> Iterator[list[tuple[int, float, Note]]]:
+def lines_backwards(journal: Journal, stream: str, end: int) -> Iterator[list[tuple[int, float, Note]]]:
     """Lines up to that sequence with their instants, the newest first, a stretch of the log at a time."""
     before = end + 1
-    while lines := journal.notes_before(stream, before, window):
+    while lines := journal.notes_before(stream, before, _WINDOW):
         yield lines[::-1]
         before = lines[0][0]

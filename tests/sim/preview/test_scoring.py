@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from fairlead.cli.override_preview import change_of, preview_of
+from fairlead.cli.override.preview import change_of, preview_of
 from fairlead.sim.backup import EMPTY
 from fairlead.sim.preview.change import ProposedChange
 from fairlead.sim.preview.nodes import Behaviour

@@ -11,7 +11,9 @@ FITS = 2**63 - 1
 
 
 def test_a_number_that_fits_is_taken() -> None:
-    assert parse_whole({"after": str(FITS)}, "after") == parse_revision({"after": str(FITS)}, "after") == FITS
+    assert (
+        parse_whole({"after": str(FITS)}, "after") == parse_revision({"resourceVersion": str(FITS)}) == FITS
+    )
     assert parse_whole({}, "after") is None
 
 
@@ -19,5 +21,5 @@ def test_a_number_that_fits_is_taken() -> None:
 def test_another_is_refused_by_its_name(text: str) -> None:
     with pytest.raises(BadRequest, match=r"query parameter after: .* is not a whole number"):
         parse_whole({"after": text}, "after")
-    with pytest.raises(BadRequest, match="query parameter after: "):
-        parse_revision({"after": text}, "after")
+    with pytest.raises(BadRequest, match="query parameter resourceVersion: "):
+        parse_revision({"resourceVersion": text})

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from fairlead.cli.manifests import documents
-from fairlead.cli.sim_artifacts import load_artifact
-from fairlead.cli.sim_scenario import read_scenario
+from fairlead.cli.sim.artifacts import load_artifact
+from fairlead.cli.sim.scenario import read_scenario
 from fairlead.core.errors import UsageError
 
 

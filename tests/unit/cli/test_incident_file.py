@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.cli.sim_artifacts import load_artifact, write_incident
+from fairlead.cli.sim.artifacts import load_artifact, write_incident
 from fairlead.core.errors import OperatorError
 from fairlead.replay.artifact import Artifact, ArtifactHead
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from fairlead.cli import override as command
-from fairlead.cli.override_beside import still_holding
+from fairlead.cli.override import verb as command
+from fairlead.cli.override.beside import still_holding
 from fairlead.core.errors import Forbidden, Unreachable
 
 Json = dict[str, Any]

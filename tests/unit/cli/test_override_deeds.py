@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairlead.cli.override_deeds import Deeds, PlaceContents
+from fairlead.cli.override.deeds import Deeds, PlaceContents
 
 Json = dict[str, Any]
 UID = "f80c0933-d036-4b7a-aa1b-5de047f455f5"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from fairlead.cli.runbook_check import Known, find_gone, help_of
+from fairlead.cli.runbook.check import Known, find_gone, help_of
 
 ROOT = Path(__file__).parents[3]
 KNOWN = Known(

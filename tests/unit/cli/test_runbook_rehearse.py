@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fairlead.cli.runbook_rehearse import not_measured
+from fairlead.cli.runbook.rehearse import not_measured
 from fairlead.core.problems import Problems
 from fairlead.model.catalog import CATALOG
 from fairlead.model.runbooks.procedure import compile_procedure

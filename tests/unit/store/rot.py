@@ -12,6 +12,7 @@ from fairlead.model.key import Key
 from fairlead.runtime.data.directory import open_data_directory
 from fairlead.store.contract import CommittedChange, Compacted, Entry, Note, Put, Remove, Transaction
 from fairlead.store.damage import is_stand_in
+from fairlead.store.database_files import integrity_problems
 from fairlead.store.events import Append, Appended, Flush, Submitted
 from fairlead.store.machine import Store
 from fairlead.store.past import DAMAGED_LINE
@@ -105,7 +106,7 @@ def _judged(journal: SqliteJournal, written: Written) -> str:
         assert found.revision > written.revision, "a revision that was acknowledged would be given out again"
         known = {(each.entry.key, each.entry.data) for each in written.changes}
         assert all((each.key, each.data) in known or is_stand_in(each.data) for each in found.entries)
-    problems = journal.integrity_problems()
+    problems = integrity_problems(journal._reader)
     if not told and problems:
         told = problems
     return f"reported: {told[0]}" if told else "harmless"

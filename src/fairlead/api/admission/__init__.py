@@ -23,7 +23,6 @@ from fairlead.api.admission import (
     namespace_lifecycle,
     node_authors,
     node_restriction,
-    overrides,
     plane_conditions,
     policy_status,
     priority,
@@ -33,6 +32,7 @@ from fairlead.api.admission import (
     service_account,
     services,
 )
+from fairlead.api.admission.override import steps as override
 from fairlead.api.admission.step import AdmissionStep
 from fairlead.api.attempt import Attempt
 from fairlead.core.bounded_dict import BoundedDict
@@ -62,7 +62,7 @@ DEFAULT_STEPS: tuple[AdmissionStep, ...] = (
     chaos.STEP,
     certificates.STEP,
     *flow_schemas.STEPS,
-    *overrides.STEPS,
+    *override.STEPS,
     policy_status.STEP,
     finalizers.STEP,
     judging.STEP,

@@ -97,7 +97,7 @@ def _stamp_new(desk: Desk, attempt: Attempt, problems: Problems) -> None:
 
 def _requester(attempt: Attempt) -> Json:
     """With whose rights it acts. Who took that name to create it is told: what needs a second person asks for that
-    (`api/admission/override_approval.py`), and what the run does later is done by the controller."""
+    (`api/admission/override/approval.py`), and what the run does later is done by the controller."""
     found, acting = user_info(attempt.context.user), attempt.context.impersonator
     if acting is not None and not is_plane(acting):
         found["extra"] = {**(found.get("extra") or {}), IMPERSONATED_BY: [acting.name]}

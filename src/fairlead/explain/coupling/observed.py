@@ -177,9 +177,9 @@ class WrittenFields:
         return written
 
 
-def audit_pieces(journal: Journal, lines_max: int = COUPLING_LINES_MAX) -> Iterator[list[bytes]]:
+def audit_pieces(journal: Journal) -> Iterator[list[bytes]]:
     """Audit lines, the newest first, a stretch of the log at a time."""
-    left = lines_max
+    left = COUPLING_LINES_MAX
     for window in lines_backwards(journal, STREAM, newest_line(journal, STREAM)):
         yield [note.body for _, _, note in window]
         left -= len(window)

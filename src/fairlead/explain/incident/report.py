@@ -6,7 +6,7 @@
 
 Timeline, what held things up and what lifted it, inputs that were read too old, whether every decision comes out the
 same again, and what would have been different without each override, or under another policy. Pure; takes as long as it
-takes. Shown by `cli/incident_report.py`.
+takes. Shown by `cli/incident/report.py`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What a SchedulerOverride says of its own preview (`spec.preview`): made, or why there is none. Bounded, and fixed.
 
-Whoever makes an override looks ahead first (`cli/override_preview.py`) and sends what was foreseen with it. It is part
+Whoever makes an override looks ahead first (`cli/override/preview.py`) and sends what was foreseen with it. It is part
 of the spec, so that nobody changes it later on. Where nothing was sent the server writes that down
-(`api/admission/overrides.py`): an override that nobody looked ahead for says so itself.
+(`api/admission/override/steps.py`): an override that nobody looked ahead for says so itself.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """SchedulerOverride (fairlead.dev/v1): what a person lays down for a while, beside what controllers would do.
 
 It is desired state like any other: who, why, on what, until when, and what changes. The API stamps its end
-(`api/admission/overrides.py`), every reader judges it by its own clock (`ledger/override.py`), and nothing of it can be
-changed later on: who needs more time makes another, which names this one in `replaces`.
+(`api/admission/override/steps.py`), every reader judges it by its own clock (`ledger/override.py`), and nothing of it
+can be changed later on: who needs more time makes another, which names this one in `replaces`.
 
 One in the namespace `kube-system` may bear on the whole cluster; any other bears on its own namespace alone.
 """

@@ -1,7 +1,7 @@
 """The controls that a SchedulerOverride offers: what each changes and what it risks. One table, for people.
 
-Read by the API, which tells the risk when one is made (`api/admission/overrides.py`), by `fairlead override`, and by
-the reference (docs/reference/overrides.md is made of it).
+Read by the API, which tells the risk when one is made (`api/admission/override/steps.py`), by `fairlead override`, and
+by the reference (docs/reference/overrides.md is made of it).
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 `check_measures` is called by `procedure.py` when a Runbook is written: a metric, a label or a kind that there is not is
 told by its path. The values are taken by the server (`runtime/server/run_meter.py`) and written into the run's status,
 where the controller of runs finds them: so its history has them, and a decision that rests on them can be run again. A
-dry run takes them through the API (`cli/runbook_readings.py`). Pure.
+dry run takes them through the API (`cli/runbook/readings.py`). Pure.
 """
 
 from __future__ import annotations

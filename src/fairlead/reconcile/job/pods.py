@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from fairlead.core import ids
+from fairlead.core.backoff import backoff
 from fairlead.core.times import parse_time
 from fairlead.decision.effects import Change
 from fairlead.decision.ensure import ensure_fields
@@ -124,7 +125,7 @@ def backoff_until(pods: Iterable[Pod]) -> float:
 
 def delay_after(failures: int) -> float:
     """How long the next pod waits after so many failures in a row."""
-    return min(BACKOFF_SECONDS * 2.0 ** min(failures - 1, 16), BACKOFF_SECONDS_MAX)
+    return backoff(failures, BACKOFF_SECONDS, BACKOFF_SECONDS_MAX)
 
 
 def finished_at(pod: Pod) -> float:

@@ -3,7 +3,7 @@
 A key is an override. Each waiting pod of the target gets one Reservation, of its controller, by a name that follows
 from that controller, the override and a number: asked for again, after a lost answer or by the next leader, it is the
 same one. How many there may be is counted by the server in the transaction that makes one
-(`api/admission/overrides.py`), and the create commits only before the override ends. They end with it.
+(`api/admission/override/steps.py`), and the create commits only before the override ends. They end with it.
 """
 
 from __future__ import annotations

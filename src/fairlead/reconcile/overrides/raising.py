@@ -1,8 +1,8 @@
 """Which pods an override that gives a priority raises: those of its target that wait, no more than it allows at a time.
 
 Whoever was raised stays so while it exists, also on its node; a place that becomes free goes to the one that has waited
-for longest. The names are part of the override's status: the server counts them (`api/admission/overrides.py`), and the
-scheduler reads them (`ledger/priority.py`). Called by `decider.py`, for an override that holds.
+for longest. The names are part of the override's status: the server counts them (`api/admission/override/steps.py`),
+and the scheduler reads them (`ledger/priority.py`). Called by `decider.py`, for an override that holds.
 """
 
 from __future__ import annotations

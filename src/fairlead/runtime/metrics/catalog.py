@@ -42,11 +42,11 @@ def _listed() -> tuple[ListedMetric, ...]:
 CATALOG = _listed()
 
 
-def series_labels(told_by: str = SERVER) -> dict[str, tuple[str, ...]]:
-    """Every series that such a process tells, by its name, but for buckets: what a runbook may name."""
+def series_labels() -> dict[str, tuple[str, ...]]:
+    """Every series that a server tells, by its name, but for buckets: what a runbook may name."""
     found: dict[str, tuple[str, ...]] = {}
     for metric, tellers in CATALOG:
-        if told_by in tellers:
+        if SERVER in tellers:
             for suffix in ("_count", "_sum") if metric.is_histogram else ("",):
                 found[f"{metric.name}{suffix}"] = metric.labels
     return found

@@ -96,11 +96,6 @@ class ServiceProxy:
     def connections(self) -> int:
         return len(self._relays)
 
-    @property
-    def listening(self) -> tuple[SocketAddress, ...]:
-        """What is served here, rather than by another agent of this machine."""
-        return tuple(sorted(place for place, each in self._listeners.items() if each.socket is not None))
-
     def counts(self) -> Iterator[tuple[str, ServiceCounts]]:
         """By Service and port, of those that had a connection since their route came."""
         for each in self._listeners.values():

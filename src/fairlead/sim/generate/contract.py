@@ -72,11 +72,10 @@ class Taken:
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """`take(draw, thing, at)`. `races`: what it comes to depends on when it is carried out."""
+    """`take(draw, thing, at)`."""
 
     name: str
     take: Callable[[Draw, Thing, float], Taken]
-    races: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -167,7 +167,7 @@ def pods_of(thing: Thing, most: int) -> Pick:
     return Pick("pods", thing.namespace, (("app", thing.name),), most=most)
 
 
-def set_fields(name: str, *changes: Json, races: bool = False) -> Action:
+def set_fields(name: str, *changes: Json) -> Action:
     """One of these merge patches."""
 
     def take(draw: Draw, thing: Thing, at: float) -> Taken:
@@ -175,7 +175,7 @@ def set_fields(name: str, *changes: Json, races: bool = False) -> Action:
         wanted = replace(thing, manifest=_merged(thing.manifest, change))
         return Taken(wanted, (_patched(at, thing, change, name),))
 
-    return Action(name, take, races)
+    return Action(name, take)
 
 
 def _merged(manifest: Json, change: Json) -> Json:

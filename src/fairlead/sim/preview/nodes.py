@@ -48,7 +48,7 @@ class Behaviour:
     unready: frozenset[str] = frozenset()
 
 
-def behaviour_of(pods: Iterable[Pod], pace: HollowDelays | None = None) -> Behaviour:
+def behaviour_of(pods: Iterable[Pod]) -> Behaviour:
     """As the pods were found: what is not ready, for all anybody knows, stays so."""
     ready: set[str] = set()
     unready: set[str] = set()
@@ -60,7 +60,7 @@ def behaviour_of(pods: Iterable[Pod], pace: HollowDelays | None = None) -> Behav
             ready.update((owner.uid,) if owner is not None else ())
         elif pod.status.phase == "Running":
             unready.update((pod.metadata.uid, owner.uid) if owner is not None else (pod.metadata.uid,))
-    return Behaviour(pace or _PACE, frozenset(unready - ready))
+    return Behaviour(_PACE, frozenset(unready - ready))
 
 
 class PlayedNodes:

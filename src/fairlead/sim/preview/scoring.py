@@ -2,7 +2,7 @@
 
     score(spec.preview, what_happened(state as it was looked ahead from, state at the end)) -> Score
 
-Pure. Whoever reports (`cli/override_report.py`) reads both states from the server's history. What happened includes
+Pure. Whoever reports (`cli/override/report.py`) reads both states from the server's history. What happened includes
 what others did meanwhile; a preview knows nothing of that, and its score is the lower for it.
 """
 

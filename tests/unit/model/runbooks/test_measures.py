@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairlead.cli.runbook_readings import series_of
+from fairlead.cli.runbook.readings import series_of
 from fairlead.control.merging import Merging
 from fairlead.core import codec
 from fairlead.core.times import parse_time, timestamp

@@ -8,7 +8,7 @@ from fairlead.sim.generate.ingredients.templates import manifest, template
 from fairlead.sim.generate.people import DELETE, EVICT, RECREATE, set_fields
 from fairlead.sim.scenario import Json
 
-_SUSPEND = set_fields("suspend", {"spec": {"suspend": True}}, races=True)
+_SUSPEND = set_fields("suspend", {"spec": {"suspend": True}})
 _PARALLEL = set_fields("change parallelism", {"spec": {"parallelism": 0}}, {"spec": {"parallelism": 3}})
 UNTIL = 66.0
 
