@@ -153,6 +153,9 @@ def test_a_failing_seed_tells_what_it_drew(capsys: pytest.CaptureFixture[str]) -
     told = capsys.readouterr().out
     assert "  drew      " in told
     assert "--world small" in told
+    assert main(["sim", "run", "--world", "small", "--seeds", "2", "--plant", plant, "-o", "json"]) == 1
+    failures = json.loads(capsys.readouterr().out)["failures"]
+    assert [each["drew"] for each in failures] == [generate(each["seed"]).told for each in failures]
 
 
 def test_what_an_older_plane_does_not_know_is_done_when_it_is_upgraded() -> None:
