@@ -107,6 +107,7 @@ def test_what_is_shrunk_keeps_the_faults_it_needs_and_none_of_what_the_file_expe
     kept = shrunk.case
     assert [fault.name for fault in kept.scenario.pinned] == pinned
     assert [name[0] for name, _, fault in kept.choices if fault] == struck
+    assert kept.faults == len(pinned) + len(struck)
     assert kept.scenario.expected == ()
     assert kept.size < case.size / 5
 
