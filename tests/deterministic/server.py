@@ -36,6 +36,7 @@ from tests.deterministic.network import Network
 
 HOST, PORT = "127.0.0.1", 7443
 _DISK_MS = 15
+_AUTHORITY = Path(__file__).with_name("authority.pem")
 
 
 class _Jobs:
@@ -179,8 +180,10 @@ class ServerProcess:
 
 @cache
 def known() -> LightIdentity:
-    """Tokens and certificates, made once."""
-    return make(Path(tempfile.mkdtemp(prefix="fairlead-known-")), {"node": "node"})
+    """Tokens and certificates, made once. The authority, which is published, is the same in every process."""
+    made = make(Path(tempfile.mkdtemp(prefix="fairlead-known-")), {"node": "node"})
+    made.ca_certificate.write_bytes(_AUTHORITY.read_bytes())
+    return made
 
 
 def remote(loop: DeterministicLoop, port: int = PORT, **options: Any) -> tuple[HttpClient, Remote]:

@@ -13,6 +13,7 @@ from fairlead.wire.client import HttpClient
 from tests.deterministic.http_world import Witnessed, contradictions, http_world
 from tests.deterministic.loop import DeterministicLoop, Stalled, play
 from tests.deterministic.network import CALM
+from tests.elsewhere import elsewhere
 
 SEEDS, SOAK_SEEDS = 24, 1500
 
@@ -35,8 +36,13 @@ def test_what_was_answered_is_stored_in_many_seeds() -> None:
         assert not found, f"seed {seed}: {found[:3]}"
 
 
-def test_a_seed_is_one_run_to_the_last_byte() -> None:
+def test_a_seed_is_one_run_to_the_last_byte_in_every_process() -> None:
     assert play(5, http_world).digest == told(5).digest != told(6).digest
+    assert digests() == elsewhere(digests)
+
+
+def digests() -> list[str]:
+    return [told(seed).digest for seed in range(SEEDS)]
 
 
 def test_every_fault_of_the_network_is_met_in_the_seeds_that_are_run() -> None:

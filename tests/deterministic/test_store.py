@@ -4,17 +4,20 @@ revision is given twice, and damage is told, not served."""
 from __future__ import annotations
 
 from functools import cache
+from hashlib import blake2b
 
 import pytest
 
 from tests.deterministic.disk import DiskFaults
 from tests.deterministic.store_world import Ledger, Weather, store_world
+from tests.elsewhere import elsewhere
 
 FAIR = Weather()
 FAILING = Weather(DiskFaults(write_fails=0.03, sync_fails=0.05))
 FULL = Weather(fills=True)
 LYING = Weather(DiskFaults(sync_lies=0.3), honest=False)
 ROTTEN = Weather(rots=True)
+WEATHERS = (FAIR, FAILING, FULL, LYING, ROTTEN)
 SEEDS, SOAK_SEEDS = 12, 600
 
 
@@ -23,9 +26,17 @@ def lived(seed: int, weather: Weather) -> Ledger:
     return store_world(seed, weather)
 
 
-@pytest.mark.parametrize(
-    "weather", [FAIR, FAILING, FULL, LYING, ROTTEN], ids=["fair", "failing", "full", "lying", "rotten"]
-)
+def digests() -> list[str]:
+    """All that became of each store."""
+    every = [repr(lived(seed, weather)) for weather in WEATHERS for seed in range(SEEDS)]
+    return [blake2b(each.encode(), digest_size=16).hexdigest() for each in every]
+
+
+def test_a_seed_is_one_run_in_every_process() -> None:
+    assert digests() == elsewhere(digests)
+
+
+@pytest.mark.parametrize("weather", WEATHERS, ids=["fair", "failing", "full", "lying", "rotten"])
 def test_what_was_acknowledged_is_kept_and_what_is_wrong_is_told(weather: Weather) -> None:
     for seed in range(SEEDS):
         ledger = lived(seed, weather)
@@ -33,9 +44,7 @@ def test_what_was_acknowledged_is_kept_and_what_is_wrong_is_told(weather: Weathe
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize(
-    "weather", [FAIR, FAILING, FULL, LYING, ROTTEN], ids=["fair", "failing", "full", "lying", "rotten"]
-)
+@pytest.mark.parametrize("weather", WEATHERS, ids=["fair", "failing", "full", "lying", "rotten"])
 def test_what_was_acknowledged_is_kept_in_many_seeds(weather: Weather) -> None:
     for seed in range(SEEDS, SOAK_SEEDS):
         ledger = store_world(seed, weather)

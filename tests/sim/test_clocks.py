@@ -14,14 +14,12 @@ from fairlead.reconcile.job.cronjob import SCHEDULED_AT
 from fairlead.sim.chance import Chance
 from fairlead.sim.checkers.contract import CommittedObjects, SeenChange
 from fairlead.sim.faults import CALM
-from fairlead.sim.generate.runner import runner_of
 from fairlead.sim.parts import default_parts
-from fairlead.sim.run import run_seeds
 from fairlead.sim.scenario import Mishap
 from fairlead.sim.world import World
 from fairlead.sim.worlds import clocks
 from fairlead.sim.zoo import judged_by_wall_clock
-from tests.sim.artifacts import failed
+from tests.sim.sampled import sampled
 
 SOAK = bool(os.environ.get("FAIRLEAD_SOAK"))
 SEEDS = 500 if SOAK else 2
@@ -51,8 +49,7 @@ class Noticed:
 
 @pytest.mark.timeout(3600)
 def test_no_seed_of_the_sample_fails() -> None:
-    runner = runner_of("clocks")
-    assert failed(runner, run_seeds(runner, range(SEEDS)), "clocks") == []
+    sampled("clocks", range(SEEDS))
 
 
 def everywhere(ahead_seconds: float, plant: bool = False) -> tuple[World, Noticed]:

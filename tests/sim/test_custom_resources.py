@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import pytest
@@ -15,7 +16,9 @@ from fairlead.sim.parts import default_parts
 from fairlead.sim.scenario import Scenario, create, delete, patch
 from fairlead.sim.world import Run, World
 from fairlead.sim.worlds import fraud_batch
+from tests.elsewhere import elsewhere
 
+SEEDS = range(20)
 GROUP = "example.com"
 DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
 RESOURCE = f"beacons.{GROUP}"
@@ -77,13 +80,26 @@ def _run(seed: int, faults: Faults) -> Run:
     return World(_scenario(), Chance(seed), faults, parts).run()
 
 
+def digests() -> list[str]:
+    return [_lived(seed).digest for seed in SEEDS]
+
+
+@cache
+def _lived(seed: int) -> Run:
+    return _run(seed, fraud_batch.FAULTS if seed else CALM)
+
+
+def test_each_seed_is_one_run_in_every_process() -> None:
+    assert digests() == elsewhere(digests)
+
+
 def _names(run: Run, resource: str) -> set[str]:
     return {key.name for key in run.objects.of(resource)}
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_a_deleted_definition_leaves_nothing_behind_and_takes_nothing_else_along(seed: int) -> None:
-    run = _run(seed, fraud_batch.FAULTS if seed else CALM)
+    run = _lived(seed)
     assert run.violation is None, run.violation
     assert _names(run, RESOURCE) == set()
     assert _names(run, DEFINITIONS) == {f"others.{GROUP}"}

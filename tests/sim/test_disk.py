@@ -9,13 +9,12 @@ import pytest
 from fairlead.model.key import Key
 from fairlead.sim.chance import Chance
 from fairlead.sim.faults import CALM
-from fairlead.sim.generate.runner import runner_of
-from fairlead.sim.run import Runner, run_seeds
+from fairlead.sim.run import Runner
 from fairlead.sim.scenario import DiskMishap, create
 from fairlead.sim.worlds import small
 from fairlead.store.contract import ADDED, DELETED, MODIFIED, Batch, CommittedChange, Entry
 from fairlead.store.memory import MemoryJournal
-from tests.sim.artifacts import failed
+from tests.sim.sampled import sampled
 
 MISHAPS = {
     "bit-rot": "row_rots",
@@ -27,17 +26,14 @@ MISHAPS = {
 
 @pytest.mark.parametrize("world", MISHAPS)
 def test_what_befalls_the_disk_breaks_nothing(world: str) -> None:
-    runner = runner_of(world)
-    tally = run_seeds(runner, range(3))
-    assert failed(runner, tally, world) == []
+    tally = sampled(world, range(3))
     assert tally.faults[MISHAPS[world]] == 3
 
 
 def test_who_asks_for_more_of_what_is_lost_does_not_keep_others_from_making_it_again() -> None:
     """Seed 5010: web is lost before it is scaled. Steps about one object wait for each other, and one that was asked for
     without end waited for what came after it."""
-    runner = runner_of("lost-log")
-    assert failed(runner, run_seeds(runner, [5010]), "lost-log") == []
+    sampled("lost-log", [5010])
 
 
 def test_a_journal_that_lost_its_newest_changes_is_as_it_was_before_them() -> None:

@@ -9,26 +9,19 @@ import pytest
 
 from fairlead.port.capabilities import KUBERNETES
 from fairlead.sim.checkers.roster import all_checkers
-from fairlead.sim.generate.runner import runner_of
-from fairlead.sim.run import Runner, RunTally, run_seeds
+from fairlead.sim.run import Runner, run_seeds
 from fairlead.sim.scenario import Scenario
 from fairlead.sim.worlds import sched_kubernetes, two_seats
 from tests.sim.artifacts import failed
+from tests.sim.sampled import sampled
 
 SOAK = bool(os.environ.get("FAIRLEAD_SOAK"))
 SEEDS = range(50) if SOAK else range(2)
 
 
-def held(world: str) -> RunTally:
-    runner = runner_of(world)
-    tally = run_seeds(runner, SEEDS)
-    assert failed(runner, tally, world) == []
-    return tally
-
-
 def test_no_node_gets_too_much_no_pod_two_nodes_and_one_leads() -> None:
     """All checkers run: capacity, bound-once, quota-kept, one-leader and the rest."""
-    tally = held("sched-kubernetes")
+    tally = sampled("sched-kubernetes", SEEDS)
     assert tally.probes["takeover mid-turn"] + tally.faults["request_late"] > 0
 
 
@@ -53,13 +46,13 @@ def test_a_leader_that_does_not_stop_before_its_lease_ends_is_found() -> None:
 
 def test_what_owners_leave_goes_or_is_set_free_and_nothing_else_does() -> None:
     """`no-orphan` and `collected-justly`; their plants are in `test_zoo.py`."""
-    tally = held("garbage-kubernetes")
+    tally = sampled("garbage-kubernetes", SEEDS)
     assert tally.faults["request_late"] > 0
 
 
 def test_custom_kinds_come_and_go_and_so_do_their_dependents() -> None:
     """Also of a kind that nobody may list for a while; its plant is in `test_zoo.py`."""
-    tally = held("custom-kubernetes")
+    tally = sampled("custom-kubernetes", SEEDS)
     assert tally.faults["list_lost"] > 0
 
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from fairlead.sim.run import Runner, run_seeds
-from fairlead.sim.worlds import refused
-from tests.sim.artifacts import failed
+from tests.sim.sampled import sampled
 
 
 def test_what_was_refused_is_made_when_it_may_be_and_what_there_is_is_told() -> None:
-    runner = Runner(refused.scenario(), refused.FAULTS)
-    assert failed(runner, run_seeds(runner, range(3)), "refused") == []
+    sampled("refused", range(3))

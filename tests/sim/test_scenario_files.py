@@ -10,9 +10,10 @@ import pytest
 from fairlead.cli.main import main
 from fairlead.sim.cases import CaseJudge, case_of
 from fairlead.sim.chance import Chance
-from fairlead.sim.run import Runner
+from fairlead.sim.run import Runner, SeedResult
 from fairlead.sim.scenarios.parse import WrittenScenario, parse_scenario
 from fairlead.sim.shrink import shrink
+from tests.elsewhere import elsewhere
 
 EXAMPLES = Path(__file__).parents[2] / "examples/scenarios"
 FILES = sorted(EXAMPLES.glob("*.yaml"))
@@ -29,10 +30,21 @@ def written(file: Path) -> WrittenScenario:
 def test_an_example_comes_as_it_says(file: Path) -> None:
     scenario = written(file)
     assert scenario.about
-    runner = Runner(scenario.scenario, scenario.faults, scenario.plant)
-    for seed in range(scenario.seed or 0, (scenario.seed or 0) + 2):
-        failure = runner.run(seed).failure
-        assert (failure.invariant if failure is not None else "") == scenario.breaks, failure
+    results = both(file)
+    for each in results:
+        assert (each.failure.invariant if each.failure is not None else "") == scenario.breaks, each.failure
+    assert [each.digest for each in results] == elsewhere(digests, file.name)
+
+
+def both(file: Path) -> list[SeedResult]:
+    """Its own seed, and the next."""
+    scenario = written(file)
+    first = scenario.seed or 0
+    return list(map(Runner(scenario.scenario, scenario.faults, scenario.plant).run, (first, first + 1)))
+
+
+def digests(name: str) -> list[str]:
+    return [each.digest for each in both(EXAMPLES / name)]
 
 
 def test_the_scenario_of_the_guide_holds() -> None:
@@ -95,6 +107,7 @@ def test_what_is_shrunk_keeps_the_faults_it_needs_and_none_of_what_the_file_expe
     kept = shrunk.case
     assert [fault.name for fault in kept.scenario.pinned] == pinned
     assert [name[0] for name, _, fault in kept.choices if fault] == struck
+    assert kept.faults == len(pinned) + len(struck)
     assert kept.scenario.expected == ()
     assert kept.size < case.size / 5
 

@@ -20,24 +20,35 @@ from fairlead.sim.generate.ingredients.roster import INGREDIENTS
 from fairlead.sim.generate.runner import runner_of
 from fairlead.sim.generate.world import generate
 from fairlead.sim.parts import default_parts
-from fairlead.sim.run import Runner, RunTally, run_seeds
+from fairlead.sim.run import Runner, RunTally, SeedResult
 from fairlead.sim.scenario import OlderPlane
 from fairlead.sim.world import World
 from tests.sim import coverage
 from tests.sim.artifacts import failed
+from tests.sim.sampled import parted, sampled, tally_of
 
 # So many seeds meet everything: `coverage.gaps` says what is missing.
 SEEDS = range(2000) if os.environ.get("FAIRLEAD_SOAK") else range(400)
 
 
 @pytest.fixture(scope="module")
-def sample() -> RunTally:
-    return run_seeds(runner_of("small"), SEEDS)
+def results() -> list[SeedResult]:
+    return list(map(runner_of("small").run, SEEDS))
+
+
+@pytest.fixture(scope="module")
+def sample(results: list[SeedResult]) -> RunTally:
+    return tally_of(results)
 
 
 @pytest.mark.timeout(1800)
 def test_no_seed_fails(sample: RunTally) -> None:
     assert failed(runner_of("small"), sample, "small") == []
+
+
+@pytest.mark.timeout(1800)
+def test_each_seed_is_one_run_in_every_process(results: list[SeedResult]) -> None:
+    assert parted("small", results) == []
 
 
 @pytest.mark.timeout(1800)
@@ -142,6 +153,9 @@ def test_a_failing_seed_tells_what_it_drew(capsys: pytest.CaptureFixture[str]) -
     told = capsys.readouterr().out
     assert "  drew      " in told
     assert "--world small" in told
+    assert main(["sim", "run", "--world", "small", "--seeds", "2", "--plant", plant, "-o", "json"]) == 1
+    failures = json.loads(capsys.readouterr().out)["failures"]
+    assert [each["drew"] for each in failures] == [generate(each["seed"]).told for each in failures]
 
 
 def test_what_an_older_plane_does_not_know_is_done_when_it_is_upgraded() -> None:
@@ -182,10 +196,8 @@ FOUND = (
 
 
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("seed", FOUND)
-def test_what_was_found_once_is_found_no_more(seed: int) -> None:
-    runner = runner_of("small")
-    assert failed(runner, run_seeds(runner, [seed]), "small") == []
+def test_what_was_found_once_is_found_no_more() -> None:
+    sampled("small", FOUND)
 
 
 def test_whatever_ends_on_a_machine_is_not_started_again_for_ever() -> None:

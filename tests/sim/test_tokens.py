@@ -22,6 +22,7 @@ from fairlead.sim.parts import Parts
 from fairlead.sim.run import Runner
 from fairlead.sim.scenario import Json, Scenario, create, delete, patch
 from fairlead.sim.worlds import nodes
+from tests.elsewhere import elsewhere
 
 SEEDS = 400 if os.environ.get("FAIRLEAD_SOAK") else 6
 FAULTS = replace(nodes.FAULTS, request_lost=0.08, reply_lost=0.08)
@@ -94,12 +95,20 @@ class Witness:
 
 @pytest.mark.timeout(600)
 def test_pods_that_run_have_their_own_tokens_whatever_goes_wrong() -> None:
-    witness = Witness()
+    assert witnessed(SEEDS) == elsewhere(witnessed, SEEDS)
+
+
+def witnessed(seeds: int) -> list[str]:
+    """The digests of these runs, each of which is as it should be."""
+    witness, told = Witness(), list[str]()
     runner = Runner(scenario(), FAULTS, witness.plant)
-    for seed in range(SEEDS):
+    for seed in range(seeds):
         witness.given.clear()
-        assert runner.run(seed).failure is None
+        result = runner.run(seed)
+        assert result.failure is None
         assert sum(bool(tokens[-1]) for tokens in witness.given.values()) >= 3
+        told.append(result.digest)
+    return told
 
 
 class GivesUp(PodTokens):

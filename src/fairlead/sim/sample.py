@@ -88,6 +88,7 @@ def report(
                 "invariant": each.invariant,
                 "message": each.message,
                 "again": replay_command(each.seed, plant, world),
+                **({"drew": each.drew} if each.drew else {}),
             }
             for each in sorted(tally.failures, key=lambda failure: failure.seed)
         ],
@@ -109,7 +110,10 @@ def tally_of(told: dict[str, Any]) -> RunTally:
     """The tally that was reported, to go on with."""
     return RunTally(
         seeds=told["seeds"],
-        failures=[Failure(each["seed"], each["invariant"], each["message"]) for each in told["failures"]],
+        failures=[
+            Failure(each["seed"], each["invariant"], each["message"], drew=each.get("drew", ""))
+            for each in told["failures"]
+        ],
         commits=told["commits"],
         seconds=told["simulated_seconds"],
         faults=dict(told["faults"]),

@@ -41,6 +41,11 @@ class Case:
 
     @property
     def faults(self) -> int:
+        """Those that were drawn, and those that the scenario pins."""
+        return self.faults_drawn + len(self.scenario.pinned)
+
+    @property
+    def faults_drawn(self) -> int:
         return sum(fault for _, _, fault in self.choices)
 
     @property
@@ -226,7 +231,7 @@ def _idle_counts(case: Case, part: Callable[[ChoiceName], str]) -> Counter[str]:
 
 def _often(case: Case) -> list[str]:
     """Labels of which there are more than faults."""
-    return [word for word, number in _idle_counts(case, _label).items() if number > case.faults]
+    return [word for word, number in _idle_counts(case, _label).items() if number > case.faults_drawn]
 
 
 def _without_idle(case: Case, gone: Sequence[str], part: Callable[[ChoiceName], str]) -> Case:
