@@ -35,6 +35,7 @@ from fairlead.control.instructions import (
 from fairlead.control.leadership import NAMESPACE, Leadership
 from fairlead.control.object_tallies import WorldTally
 from fairlead.control.outgoing import Outgoing, Worker, WorkerOutbox
+from fairlead.control.own_writes import Write
 from fairlead.control.placing import COMPONENT, Placer
 from fairlead.control.refusal_waits import LIFTING
 from fairlead.control.settings import settings_of
@@ -78,11 +79,9 @@ class Plane:
         new_call = partial(next, count(1))
         self.health = Health()
         self.capabilities = capabilities
-        leading = leading or partial(Leadership, identity, fencing=capabilities.fencing)
-        self.leadership = leading(new_call)
-        self._sources = MirrorSources(
-            deciders, scheduler, finalizes=capabilities.collects, first_turns=self.health.first_turns.of
-        )
+        self.leadership = (leading or partial(Leadership, identity, fencing=capabilities.fencing))(new_call)
+        first = self.health.first_turns.of
+        self._sources = MirrorSources(deciders, scheduler, finalizes=capabilities.collects, first_turns=first)
         self.mirrors = self._sources.mirrors
         self.outgoing = Outgoing(lambda: self.leadership, capabilities, new_call, self._sources)
         self.narrow = self.outgoing.narrow
@@ -94,7 +93,7 @@ class Plane:
                 WorkQueue(self.health.settings.queue(decider.name)),
                 self.health,
                 new_call,
-                self._sources.has_seen,
+                self._seen,
                 self._sources.view,
                 tell=self.recorder.tell,
             )
@@ -349,10 +348,13 @@ class Plane:
             return
         out += [self.outgoing.fenced(call) for call in self.recorder.step(now)]
 
+    def _seen(self, write: Write) -> bool:
+        """Own writes first: until the mirror shows them, nothing more is decided for their key."""
+        return self._sources.has_seen(write)
+
     def _next_at(self, leads: bool, now: float) -> float:
         """When there is something to do next without being told; 0 if there is nothing."""
-        leadership = self.leadership
-        ask_at = self._progress.ask_at
+        leadership, ask_at = self.leadership, self._progress.ask_at
         if not leads and ask_at <= now:
             return leadership.next_at
         due = [leadership.next_at]
