@@ -37,13 +37,10 @@ class _Bucket(Generic[T]):
     def __len__(self) -> int:
         return len(self.members)
 
-    def put(self, key: Key, view: T) -> None:
-        members = self.members
-        known = len(members)
-        members[key] = view
+    def add(self, key: Key, view: T) -> None:
+        """One that is new here."""
+        self.members[key] = view
         self.taken = None
-        if len(members) == known:
-            return
         if self._last is None or key > self._last:
             self._last = key
         else:
@@ -104,7 +101,11 @@ class Index(Generic[T]):
                 self._all.drop(key)
                 self._leave(key, self._found_at(before, self._sorts))
             return before
-        self._all.put(key, after)
+        if before is None:
+            self._all.add(key, after)
+        else:
+            self._objects[key] = after
+            self._all.taken = None
         found_at = self._found_at(after, self._sorts)
         if before is not None and not self._stays(before, after):
             left = [place for place in self._found_at(before, self._sorts) if place not in found_at]
@@ -122,7 +123,7 @@ class Index(Generic[T]):
                 bucket.members[key] = view
                 bucket.taken = None
             else:
-                bucket.put(key, view)
+                bucket.add(key, view)
 
     def _keep(self, sort: str) -> None:
         """Somebody asks for places of this sort: from now on there are some."""

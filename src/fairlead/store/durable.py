@@ -30,7 +30,7 @@ class Durable:
         self, recovered: Recovered, journal: JournalReader, window_changes_max: int, window_bytes_max: int
     ) -> None:
         self.revision = recovered.revision
-        self.objects = Objects(recovered.entries)
+        self.objects = Objects(recovered.entries)  # the same for ever, as `damaged` is: readers hold them
         self._loaded = recovered.revision  # windows know nothing up to here
         self._floors = dict(recovered.floors)
         self.damaged = {each.entry.key: each for each in recovered.damaged}
@@ -64,9 +64,10 @@ class Durable:
 
     def reload(self, recovered: Recovered) -> None:
         """Take the journal's word for the present. The windows stay: they hold only what is durable."""
-        self.objects = Objects(recovered.entries)
+        self.objects.reload(recovered.entries)
         self.revision = recovered.revision
-        self.damaged = {each.entry.key: each for each in recovered.damaged}
+        self.damaged.clear()
+        self.damaged.update((each.entry.key, each) for each in recovered.damaged)
         self.lost = recovered.lost
         self.move_floors(recovered.floors)
 

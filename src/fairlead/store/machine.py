@@ -19,6 +19,7 @@ from fairlead.store.contract import (
     ADDED,
     DELETED,
     MODIFIED,
+    Absent,
     AtRevision,
     Batch,
     CommitFailed,
@@ -120,6 +121,10 @@ class Store:
         self._durable = Durable(
             recovered, journal, self.limits.window_changes_max, self.limits.window_bytes_max
         )
+        # What readers ask many times for a request is no more than this: the durable state's own.
+        self.get = self._durable.objects.get
+        self.list = self._durable.objects.list
+        self.damaged: Mapping[Key, Damaged] = self._durable.damaged
         self._journal = journal
         self._next = recovered.revision + 1  # the revision that the next change gets
         self._overlay: dict[Key, CommittedChange] = {}  # the newest pending change of each key
@@ -169,7 +174,7 @@ class Store:
         if len(self._gathered) + len(self._in_flight) >= self.limits.pending_max:
             failed = CommitFailed("Overloaded", "too many writes wait for the disk; try again")
             return (Resolve(ticket, failed),)
-        if not self._room.takes(transaction):
+        if self._room.short and not self._room.takes(transaction):
             return (Resolve(ticket, CommitFailed("StorageFull", self.short)),)
         operations = transaction.operations
         if len(operations) > 1:
@@ -186,14 +191,18 @@ class Store:
             key = precondition.key
             pending = overlay.get(key) if overlay else None
             current = durable_get(key) if pending is None else state_after(pending)
-            # Most are of this sort, and hold.
-            if type(precondition) is AtRevision and current is not None:
+            # Most are of these two sorts, and hold.
+            if current is None:
+                if type(precondition) is Absent:
+                    continue
+            elif type(precondition) is AtRevision:
                 if current.revision == precondition.revision:
                     continue
             elif not is_violated(precondition, current):
                 continue
             return self._refuse(ticket, precondition, current, pending is not None, transaction)
         changes: list[CommittedChange] = []
+        entries: list[Entry] = []
         revision = self._next
         for operation in operations:
             key = operation.key
@@ -208,12 +217,13 @@ class Store:
                 change_type = DELETED
             data = b"%b%d%b" % (operation.head, revision, operation.tail)
             entry = Entry(key, operation.uid, revision, data, 0 if current is None else current.revision)
+            entries.append(entry)
             changes.append(CommittedChange(change_type, entry, current))
             revision += 1
         for change in changes:
             overlay[change.entry.key] = change
         self._next = revision
-        outcome = Committed(tuple([change.entry for change in changes]))
+        outcome = Committed(tuple(entries))
         notes = transaction.notes
         if notes and changes:
             notes = tuple([Note(note.stream, note.body, revision - 1) for note in notes])
@@ -353,15 +363,9 @@ class Store:
     def revision(self) -> int:
         return self._durable.revision
 
-    def get(self, key: Key) -> Entry | None:
-        return self._durable.objects.get(key)
-
     def newest(self, key: Key) -> Entry | None:
         pending = self._overlay.get(key)
         return self._durable.objects.get(key) if pending is None else state_after(pending)
-
-    def list(self, resource: str, namespace: str = "") -> Sequence[Entry]:
-        return self._durable.objects.list(resource, namespace)
 
     def get_at(self, key: Key, revision: int) -> Entry | None:
         return self._durable.get_at(key, revision)
@@ -374,10 +378,6 @@ class Store:
 
     def changes_after(self, revision: int, resource: str, limit: int) -> Sequence[CommittedChange]:
         return self._durable.changes_after(revision, resource, limit)
-
-    @property
-    def damaged(self) -> Mapping[Key, Damaged]:
-        return self._durable.damaged
 
     @property
     def lost(self) -> Sequence[Lost]:

@@ -92,14 +92,20 @@ class _Table:
 
 
 class Objects:
-    """Current objects of all resources."""
+    """Current objects of all resources. `get` is the dict's own, and stays valid: nothing is asked as often."""
 
     __slots__ = ("_entries", "_tables", "get")
 
     def __init__(self, entries: Iterable[Entry] = ()) -> None:
-        self._entries: dict[Key, Entry] = {}
+        self._entries: dict[Key, Entry] = {}  # the same dict for ever
         self._tables: dict[str, _Table] = {}
         self.get = self._entries.get
+        self.reload(entries)
+
+    def reload(self, entries: Iterable[Entry]) -> None:
+        """These, and no others."""
+        self._entries.clear()
+        self._tables.clear()
         for entry in sorted(entries, key=lambda entry: entry.key):
             self.put(entry)
 
@@ -130,7 +136,7 @@ class Objects:
             if not table.spaces:
                 del self._tables[key.resource]
 
-    def list(self, resource: str, namespace: str) -> tuple[Entry, ...]:
+    def list(self, resource: str, namespace: str = "") -> tuple[Entry, ...]:
         table = self._tables.get(resource)
         if table is None:
             return ()

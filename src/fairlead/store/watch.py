@@ -167,24 +167,31 @@ class Hub:
 
     def publish(self, changes: Iterable[CommittedChange]) -> list[Subscription]:
         """Hand durable changes to those who watch; returns those who have something new, for waking."""
-        index = self._index
         woken: dict[Subscription, None] = {}
+        resource = namespace = ""
+        watching: tuple[Subscription, ...] = ()
         for change in changes:
+            key = change.entry.key
             self._published = change.entry.revision
-            spaces = index.get(change.entry.key.resource)
-            if spaces is None:
-                continue
-            namespace = change.entry.key.namespace
-            for members in (spaces.get(""), spaces.get(namespace) if namespace else None):
-                if members:
-                    self._fan_out(change, members, woken)
+            if key.resource != resource or key.namespace != namespace:  # most come in a row
+                resource, namespace = key.resource, key.namespace
+                watching = self._watching(resource, namespace)
+            if watching:
+                self._fan_out(change, watching, woken)
         return list(woken)
 
+    def _watching(self, resource: str, namespace: str) -> tuple[Subscription, ...]:
+        """Those who could want a change there: who watches all namespaces first."""
+        spaces = self._index.get(resource)
+        if spaces is None:
+            return ()
+        return (*spaces.get("", ()), *(spaces.get(namespace, ()) if namespace else ()))
+
     def _fan_out(
-        self, change: CommittedChange, members: dict[Subscription, None], woken: dict[Subscription, None]
+        self, change: CommittedChange, watching: Iterable[Subscription], woken: dict[Subscription, None]
     ) -> None:
-        revision = change.entry.revision
-        for subscription in members:
+        revision, size = change.entry.revision, len(change.entry.data)
+        for subscription in watching:
             if subscription.cut or subscription.behind or revision <= subscription.position:
                 continue
             subscription.position = revision
@@ -194,7 +201,7 @@ class Hub:
                 continue
             buffer = subscription._buffer
             buffer.append(seen)
-            subscription._bytes += len(seen.entry.data)
+            subscription._bytes += size if seen is change else len(seen.entry.data)
             if len(buffer) > self._changes_max or subscription._bytes > self._bytes_max:
                 subscription._cut()
             woken[subscription] = None

@@ -44,7 +44,7 @@ class Window:
         changes = self._changes
         changes.append(change)
         self._bytes += _cost(change)
-        while changes and (len(changes) > self._changes_max or self._bytes > self._bytes_max):
+        while self._bytes > self._bytes_max or len(changes) > self._changes_max:
             dropped = changes.popleft()
             self._bytes -= _cost(dropped)
             self.start = dropped.entry.revision

@@ -13,6 +13,7 @@ from fairlead.store.contract import (
     CommitFailed,
     Committed,
     CommittedChange,
+    Damaged,
     Entry,
     HasUid,
     Note,
@@ -21,6 +22,7 @@ from fairlead.store.contract import (
     Remove,
     Transaction,
 )
+from fairlead.store.damage import stand_in
 from fairlead.store.events import (
     Append,
     Appended,
@@ -350,3 +352,19 @@ def test_who_finds_no_room_twice_is_told_so_and_so_is_who_cannot_be_judged_again
     outcome = resolved(machine.handle(RereadFailed("io")))[1]
     assert isinstance(outcome, CommitFailed)
     assert (outcome.reason, machine.pending) == ("Halted", 0)
+
+
+def test_what_readers_hold_of_the_store_shows_what_the_journal_says_after_it_was_read_again() -> None:
+    wrong = Damaged(stand_in(A, 5, "u", "its bytes are others", b""), "its bytes are others")
+    machine = store(recovered=Recovered(5, (wrong.entry, Entry(B, "u", 4, b"b")), {}, damaged=(wrong,)))
+    get, objects, damaged = machine.get, machine.list, machine.damaged
+    assert list(damaged) == [A]
+    mended = Entry(A, "u", 5, b"a")
+    machine.handle(WRITE)
+    machine.handle(Submitted(2, write(Key("pods", "other", "c"))))
+    machine.handle(Flush(1.0))
+    machine.handle(AppendFailed("StorageFailed", "no"))
+    machine.handle(Reread(Recovered(5, (mended,), {})))
+    assert (get(A), get(B)) == (mended, None)
+    assert objects("pods") == objects("pods", "default") == (mended,)
+    assert not damaged

@@ -53,6 +53,29 @@ def test_a_change_goes_to_those_who_watch_its_resource_and_namespace() -> None:
     assert taken(plant, nodes) == ["n"]
 
 
+def test_changes_of_several_places_in_one_commit_go_each_to_its_own_and_wake_in_the_order_of_the_changes() -> (
+    None
+):
+    plant = Plant()
+    nodes = plant.hub.subscribe("nodes", "", None, 0)
+    there = plant.hub.subscribe("pods", "there", None, 0)
+    here = plant.hub.subscribe("pods", "here", None, 0)
+    everywhere = plant.hub.subscribe("pods", "", None, 0)
+    changes = [
+        change
+        for name, namespace, resource in (
+            ("a", "here", "pods"), ("n", "", "nodes"), ("b", "here", "pods"), ("c", "there", "pods"),
+            ("d", "there", "jobs"), ("e", "here", "pods"),
+        )
+        for change in plant.commit(name, namespace=namespace, resource=resource)
+    ]  # fmt: skip
+    assert plant.hub.publish(changes) == [everywhere, here, nodes, there]
+    assert taken(plant, everywhere) == ["a", "b", "c", "e"]
+    assert taken(plant, here) == ["a", "b", "e"]
+    assert taken(plant, there) == ["c"]
+    assert taken(plant, nodes) == ["n"]
+
+
 def test_who_unsubscribed_gets_nothing_and_leaves_nothing_behind() -> None:
     plant = Plant()
     first = plant.hub.subscribe("pods", "", None, 0)

@@ -28,6 +28,7 @@ from fairlead.store.contract import CommittedChange, Entry, Reader
 from fairlead.store.damage import is_stand_in
 
 _USER = User("system:fairlead:chaos", groups=(MASTERS,))
+_EXPERIMENTS = KIND.resource
 _SETTINGS = Key(planesettings.KIND.resource, "", NAME)
 Json = dict[str, Any]
 
@@ -51,8 +52,11 @@ class Chaos:
         self._choose()
 
     def observe(self, changes: Iterable[CommittedChange]) -> None:
-        if any(each.entry.key.resource == KIND.resource or each.entry.key == _SETTINGS for each in changes):
-            self._choose()
+        for each in changes:
+            key = each.entry.key
+            if key.resource == _EXPERIMENTS or key == _SETTINGS:
+                self._choose()
+                return
 
     def running(self) -> Json | None:
         """What a plane in another process needs to know of the experiment that runs."""

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from fairlead.model.key import Key
 from fairlead.reconcile.event_expiry import EVENTS, EventExpiry, EventsKept, Involved
 from fairlead.runtime.server.host import ServingHost
-from fairlead.store.contract import CommittedChange
+from fairlead.store.contract import DELETED, CommittedChange
 
 log = logging.getLogger("fairlead.expirer")
 
@@ -39,7 +39,8 @@ class EventExpirer:
     def observe(self, changes: tuple[CommittedChange, ...]) -> None:
         now = self._clock()
         for change in changes:
-            self._expiry.observe(change, now)
+            if change.type == DELETED or change.entry.key.resource == EVENTS:  # it heeds nothing else
+                self._expiry.observe(change, now)
 
     async def run(self) -> None:
         while True:

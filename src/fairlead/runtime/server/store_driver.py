@@ -115,7 +115,10 @@ class StoreDriver:
     def submit(self, transaction: Transaction, done: Callable[[CommitOutcome], None]) -> None:
         self._tickets += 1
         self._waiting[self._tickets] = done
-        self._happened(Submitted(self._tickets, transaction))
+        submitted = Submitted(self._tickets, transaction)
+        if self._tap is not None:
+            self._tap(submitted)
+        self._carry_out(self._store.handle(submitted))  # how much room there is does not change by it
 
     def note(self, notes: tuple[Note, ...]) -> None:
         self.submit(Transaction(notes=notes), _ignore)

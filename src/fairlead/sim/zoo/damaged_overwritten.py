@@ -10,7 +10,7 @@ from fairlead.store.machine import Store
 class TrustingStore(Store):
     def __init__(self, recovered: Recovered, journal: JournalReader) -> None:
         super().__init__(recovered, journal)
-        self._durable.damaged = {}
+        self._durable.damaged.clear()
 
 
 plant = replacing(store=TrustingStore)
