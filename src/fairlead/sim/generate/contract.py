@@ -1,7 +1,7 @@
 """What worlds are made of. Read this to add an ingredient: a file in `ingredients/`, and a line in one of the lists.
 
-`RULES`, `CONTROLS` and `PLACES` there are drawn apart, for some of the worlds. `INGREDIENTS` of the roster is what all
-seeds draw from: a line more makes other worlds of many, also of seeds that tests name.
+`RULES`, `CONTROLS`, `PLACES` and `KEPT` there are drawn apart, for some of the worlds. `INGREDIENTS` of the roster is
+what all seeds draw from: a line more makes other worlds of many, also of seeds that tests name.
 
     Ingredient   one subject (a Deployment, a quota, a definition of a custom kind): draws its things
     Thing        an object as people first ask for it, and what they may do with it afterwards

@@ -23,6 +23,7 @@ from fairlead.sim.generate.draw import Draw
 from fairlead.sim.generate.ending import compared
 from fairlead.sim.generate.fleet import cleared, of_nodes, of_spaces
 from fairlead.sim.generate.ingredients.control import CONTROLS, OVERRIDES
+from fairlead.sim.generate.ingredients.kept import KEPT
 from fairlead.sim.generate.ingredients.places import PLACES, loses_work
 from fairlead.sim.generate.ingredients.roster import INGREDIENTS
 from fairlead.sim.generate.ingredients.rules import RULES
@@ -47,6 +48,7 @@ _HELD_SECONDS = 110.0
 _RULED = 0.15  # the share of worlds with something that requests are judged by
 _CONTROLLED = 0.12  # the share with an override, an autoscaler, or a policy for rollouts that fail
 _PLACED = 0.1  # the share with an override of a place, or of room that is kept
+_WITH_KEPT = 0.08  # the share with kinds that nothing here turns on
 _LEASES = (8.0, 12.0, 20.0)
 _PODS_MAX = 4  # as many as people ask a workload for, and one while it rolls out
 _WITH_PODS = ("deployments", "replicasets", "statefulsets", "daemonsets", "jobs", "cronjobs", "pods")
@@ -60,6 +62,7 @@ def generate(seed: int) -> GeneratedWorld:
     drawn += _controls(draw.of("control"), so_far)
     so_far = replace(setting, things=tuple(thing for _, thing in drawn))
     drawn += _places(draw.of("places"), so_far)
+    drawn += _kept(draw.of("kept"), setting)
     setting = replace(setting, things=tuple(thing for _, thing in drawn))
     steps = [
         step
@@ -148,6 +151,14 @@ def _places(draw: Draw, setting: Setting) -> list[tuple[Ingredient, Thing]]:
         return []
     chosen = draw.weighted("which", [(each, each.weight) for each in PLACES])
     return [(chosen, thing) for thing in chosen.make(draw, setting, "place")]
+
+
+def _kept(draw: Draw, setting: Setting) -> list[tuple[Ingredient, Thing]]:
+    """What nothing here turns on, in some worlds."""
+    if setting.is_narrow or not draw.happens("kept", _WITH_KEPT):
+        return []
+    chosen = draw.some("which", KEPT, 0.5)
+    return [(each, thing) for each in chosen for thing in each.make(draw.of(each.name), setting, "kept")]
 
 
 def _life(draw: Draw, ingredient: Ingredient, thing: Thing) -> list[ScenarioStep]:

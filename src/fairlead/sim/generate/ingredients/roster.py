@@ -1,6 +1,6 @@
 """Every ingredient that all seeds draw from: a line more makes other worlds of many.
 
-What is drawn apart, for some of the worlds, is listed in `rules.py`, `control.py` and `places.py`.
+What is drawn apart, for some of the worlds, is listed in `rules.py`, `control.py`, `places.py` and `kept.py`.
 
 The order matters: what refers to others (budgets, services, reservations) is drawn after what it may refer to.
 """
