@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import pkgutil
 import re
-from types import ModuleType
+import sys
 
 import pytest
 
@@ -24,17 +24,8 @@ NOT_LISTED = {
     "cli.client.TIMEOUT_SECONDS",  # of the command line's own requests
 }
 
-
-def generator() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("docs_generate", ROOT / "docs/generate.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-GENERATE = generator()
+sys.path.insert(0, str(ROOT / "docs"))  # where its parts are, as for a script
+GENERATE, BOUNDS = importlib.import_module("generate"), importlib.import_module("generating.bounds")
 PAGES = {page.stem: page.read_text() for page in sorted((ROOT / "docs").rglob("*.md"))}
 
 
@@ -51,12 +42,12 @@ def test_every_drawing_is_current_and_shown() -> None:
 
 def test_every_table_is_used_once() -> None:
     used = re.findall(r"<!-- generated: (\w+) -->", "".join(PAGES.values()))
-    limits = {f"limits_{bound.table}" for bound in GENERATE.BOUNDS}
+    limits = {f"limits_{bound.table}" for bound in BOUNDS.BOUNDS}
     assert sorted(used) == sorted([*GENERATE.TABLES, *limits])
 
 
 def test_every_public_bound_of_the_code_is_in_the_table_of_limits() -> None:
-    listed = {f"{bound.module}.{bound.constant}" for bound in GENERATE.BOUNDS}
+    listed = {f"{bound.module}.{bound.constant}" for bound in BOUNDS.BOUNDS}
     found = set()
     for module in pkgutil.walk_packages(fairlead.__path__, "fairlead."):
         source = ROOT / "src" / (module.name.replace(".", "/") + ".py")
@@ -81,7 +72,7 @@ def test_every_public_bound_of_the_code_is_in_the_table_of_limits() -> None:
     ],
 )
 def test_a_bound_is_read_above_its_constant(source: str, bounds: list[tuple[str, ...]]) -> None:
-    assert [tuple(bound) for bound in GENERATE.declared("m", source)] == bounds
+    assert [tuple(bound) for bound in BOUNDS.declared("m", source)] == bounds
 
 
 @pytest.mark.parametrize(
@@ -96,12 +87,12 @@ def test_a_bound_is_read_above_its_constant(source: str, bounds: list[tuple[str,
 )
 def test_a_bound_of_no_constant_or_without_all_its_columns_is_refused(source: str) -> None:
     with pytest.raises(SystemExit, match="m, line 1: write"):
-        list(GENERATE.declared("m", source))
+        list(BOUNDS.declared("m", source))
 
 
 def test_each_limit_is_shown_with_the_value_the_code_has() -> None:
-    for bound in GENERATE.BOUNDS:
-        value = GENERATE.shown(GENERATE.value_of(bound), bound.unit)
+    for bound in BOUNDS.BOUNDS:
+        value = BOUNDS.shown(BOUNDS.value_of(bound), bound.unit)
         pages = PAGES["api"] + PAGES["process-driver"] + PAGES["node-endpoint"]
         assert f"| {bound.what} | {value} | {bound.beyond} |" in pages
 
@@ -114,7 +105,7 @@ def test_numbers_are_shown_in_the_largest_unit_that_fits() -> None:
         (86400, "seconds", "1 d"),
         (1024, "", "1,024"),
     ]
-    assert [GENERATE.shown(number, unit) for number, unit, _ in cases] == [text for _, _, text in cases]
+    assert [BOUNDS.shown(number, unit) for number, unit, _ in cases] == [text for _, _, text in cases]
 
 
 def test_every_kind_and_every_reason_is_named() -> None:

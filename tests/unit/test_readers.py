@@ -83,7 +83,7 @@ def sources() -> Sources:
                     found.functions[node.name].append((where, node))
         found.classes += [(where, node) for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
         _look(tree, found)
-    for path in sorted([*ROOT.glob("docs/*.py"), *ROOT.glob("bench/*.py"), *ROOT.glob("monitoring/*.py")]):
+    for path in sorted([*ROOT.glob("docs/**/*.py"), *ROOT.glob("bench/*.py"), *ROOT.glob("monitoring/*.py")]):
         _look(ast.parse(path.read_text()), found)
     return found
 

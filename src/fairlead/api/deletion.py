@@ -17,6 +17,7 @@ from fairlead.core.problems import show
 from fairlead.core.times import parse_time, timestamp
 from fairlead.model.kind import Json, Kind
 from fairlead.model.metadata import FOREGROUND, ORPHAN
+from fairlead.port.query import parse_flag, parse_whole
 from fairlead.port.request import Request
 from fairlead.store.contract import Entry
 from fairlead.store.damage import DELETE_OPTION
@@ -41,13 +42,13 @@ def read_options(request: Request, desk: Desk) -> DeleteOptions:
     """From the body if there is one, else from the query; the body wins, as in Kubernetes."""
     if not request.body:
         return _checked(
-            options.parse_whole(request.query, "gracePeriodSeconds"),
+            parse_whole(request.query, "gracePeriodSeconds"),
             request.query.get("propagationPolicy", ""),
-            options.parse_flag(request.query, "orphanDependents"),
+            parse_flag(request.query, "orphanDependents"),
             "",
             None,
             options.dry_run(request.query),
-            bool(options.parse_flag(request.query, DELETE_OPTION)),
+            bool(parse_flag(request.query, DELETE_OPTION)),
         )
     obj = body.read_json(desk, request)
     body.check_structure(desk, "DeleteOptions", obj, "Ignore")
@@ -67,7 +68,7 @@ def options_from(obj: Json, request: Request) -> DeleteOptions:
         conditions.get("uid") or "",
         options.parse_revision({"resourceVersion": revision}) if revision else None,
         any(dry_runs) or options.dry_run(request.query),
-        bool(obj.get(DELETE_OPTION)) or bool(options.parse_flag(request.query, DELETE_OPTION)),
+        bool(obj.get(DELETE_OPTION)) or bool(parse_flag(request.query, DELETE_OPTION)),
     )
 
 

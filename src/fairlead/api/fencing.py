@@ -11,7 +11,7 @@ from __future__ import annotations
 from fairlead.api.plan import Again, Plan, Step
 from fairlead.core.errors import FENCED, BadRequest, Cause, Conflict, current_version
 from fairlead.model.key import Key
-from fairlead.model.premise import Premise, Premises
+from fairlead.model.premise import FENCES_MAX, Premise, Premises
 from fairlead.port.request import Reply
 from fairlead.store.contract import (
     Absent,
@@ -22,9 +22,6 @@ from fairlead.store.contract import (
     PreconditionFailed,
     Transaction,
 )
-
-#: bound: requests | objects named by one `fence` | 400
-FENCES_MAX = 64
 
 Fence = AtRevision | Absent | HasUid
 

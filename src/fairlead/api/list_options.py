@@ -8,18 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from fairlead.api import options
 from fairlead.core.errors import Invalid
 from fairlead.core.problems import Problems
+from fairlead.port.query import parse_flag, parse_whole
 
 _MATCH = "resourceVersionMatch"
 _EXACT, _NOT_OLDER = "Exact", "NotOlderThan"
 
 
 def check_list(query: Mapping[str, str]) -> None:
-    options.parse_whole(
-        query, "timeoutSeconds"
-    )  # lists take no time worth limiting, but what is wrong is told
+    parse_whole(query, "timeoutSeconds")  # lists take no time worth limiting, but what is wrong is told
     match, problems = query.get(_MATCH, ""), Problems()
     if match:
         if not query.get("resourceVersion"):
@@ -30,14 +28,14 @@ def check_list(query: Mapping[str, str]) -> None:
             problems.unsupported(_MATCH, match, (_EXACT, _NOT_OLDER, ""))
         if match == _EXACT and query.get("resourceVersion") == "0":
             problems.forbidden(_MATCH, f'{_MATCH} "exact" is forbidden for resourceVersion "0"')
-    if options.parse_flag(query, "sendInitialEvents") is not None:
+    if parse_flag(query, "sendInitialEvents") is not None:
         problems.forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list")
     _refuse(problems)
 
 
 def check_watch(query: Mapping[str, str]) -> None:
     match, problems = query.get(_MATCH, ""), Problems()
-    asked = options.parse_flag(query, "sendInitialEvents") is not None
+    asked = parse_flag(query, "sendInitialEvents") is not None
     if asked and match != _NOT_OLDER:
         problems.forbidden(_MATCH, f"sendInitialEvents requires setting {_MATCH} to {_NOT_OLDER}")
     if match:

@@ -27,6 +27,7 @@ from fairlead.core.problems import show
 from fairlead.model.kind import Json, Kind
 from fairlead.model.selectors import field_matcher, parse_fields, parse_labels
 from fairlead.port.items import Items
+from fairlead.port.query import parse_whole
 from fairlead.port.request import Reply, Request
 from fairlead.store.contract import Compacted, Entry
 from fairlead.store.damage import is_stand_in
@@ -115,7 +116,7 @@ def select_entries(request: Request, kind: Kind, entries: Sequence[Entry]) -> Se
 def list_page(desk: Desk, request: Request, kind: Kind, now: float) -> Reply:
     """One list request answered, whole or a page of it."""
     check_list(request.query)
-    limit = options.parse_whole(request.query, "limit") or 0
+    limit = parse_whole(request.query, "limit") or 0
     token = _read_token(request)
     revision = token.revision if token else _revision_to_read(desk, request)
     entries = _entries_at(desk, request, kind, revision, token)
@@ -154,7 +155,7 @@ def _revision_to_read(desk: Desk, request: Request) -> int:
     asked, match = options.parse_revision(request.query), request.query.get("resourceVersionMatch", "")
     not_newer_than(desk, asked)
     # A page asked for at a revision is of that very revision, so that the pages after it fit.
-    exact = match == "Exact" or (not match and options.parse_whole(request.query, "limit"))
+    exact = match == "Exact" or (not match and parse_whole(request.query, "limit"))
     return asked if exact and asked else desk.read.revision
 
 

@@ -22,6 +22,7 @@ from typing import Any
 
 from fairlead.control.instructions import Call
 from fairlead.core import codec
+from fairlead.core.bounded_dict import keep_last
 from fairlead.core.times import timestamp
 from fairlead.decision.contract import EventNote
 from fairlead.model.marks import DECISION
@@ -123,7 +124,7 @@ class Recorder:
             return
         if told is None:
             told = _Told(name, note, component, now)
-            _put(self._told, name, told, self.settings.remembered_max)
+            keep_last(self._told, name, told, self.settings.remembered_max)
         else:
             self._told.move_to_end(name)
         told.note, told.last, told.decision = note, timestamp(now), decision
@@ -202,7 +203,7 @@ class Recorder:
         combined = message not in messages and len(messages) >= settings.similar_max
         if not combined:
             messages.add(message)
-        _put(self._similar, group, (messages, now), settings.remembered_max)
+        keep_last(self._similar, group, (messages, now), settings.remembered_max)
         if combined:
             changed = (COMBINED + message)[:MESSAGE_MAX]
             note = EventNote(
@@ -222,7 +223,7 @@ class Recorder:
         left, at = self._allowances.get(key, (float(settings.object_burst), now))
         left = min(settings.object_burst, left + (now - at) / settings.object_refill_seconds)
         allowed = left >= 1
-        _put(self._allowances, key, (left - allowed, now), settings.remembered_max)
+        keep_last(self._allowances, key, (left - allowed, now), settings.remembered_max)
         return allowed
 
     def _queue(self, told: _Told) -> None:
@@ -295,11 +296,3 @@ def _event(told: _Told) -> Json:
         "count": told.sent,
         "eventTime": None,
     }
-
-
-def _put(known: OrderedDict[Any, Any], key: Any, value: Any, keep: int) -> None:
-    """Remember this as the newest; the oldest goes if there are too many."""
-    known[key] = value
-    known.move_to_end(key)
-    if len(known) > keep:
-        known.popitem(last=False)

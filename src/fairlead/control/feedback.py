@@ -17,7 +17,7 @@ from typing import TypeVar
 
 import msgspec
 
-from fairlead.core.bounded_dict import BoundedDict
+from fairlead.core.bounded_dict import BoundedDict, keep_last
 from fairlead.decision.effects import OPERATION
 from fairlead.decision.footprint import LIFE
 from fairlead.model.key import Key
@@ -240,10 +240,8 @@ def _couples(newest: _Rise, other: _Rise, reads: Reads) -> bool:
 def _of(kept: OrderedDict[K, deque[V]], key: K, keys_max: int, length: int) -> deque[V]:
     found = kept.get(key)
     if found is None:
-        found = kept[key] = deque(maxlen=length)
-        if len(kept) > keys_max:
-            kept.popitem(last=False)
-    kept.move_to_end(key)
+        found = deque(maxlen=length)
+    keep_last(kept, key, found, keys_max)
     return found
 
 

@@ -6,6 +6,7 @@ hashable arguments has `functools.lru_cache`.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from typing import TypeVar
 
 K = TypeVar("K")
@@ -26,3 +27,11 @@ class BoundedDict(dict[K, V]):
             del self[next(iter(self))]
         self[key] = value
         return value
+
+
+def keep_last(known: OrderedDict[K, V], key: K, value: V, count_max: int) -> None:
+    """As the one used last; the one that was not used for longest goes if there are too many. The bound may change."""
+    known[key] = value
+    known.move_to_end(key)
+    if len(known) > count_max:
+        known.popitem(last=False)

@@ -11,6 +11,9 @@ import msgspec
 
 from fairlead.model.key import Key
 
+#: bound: requests | objects named by one `fence` | 400
+FENCES_MAX = 64
+
 
 class Premise(msgspec.Struct, frozen=True, gc=False):
     """`revision` 0: there is no such object; or, with a `uid`, there is this very one, whatever became of it.

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from fairlead.api.fencing import FENCES_MAX
 from fairlead.decision.contract import NOTHING, Decision, Reading, Waiting
 from fairlead.decision.decider import Decider, Wake, WatchEvent, key_of
 from fairlead.decision.effects import Change
@@ -23,7 +22,7 @@ from fairlead.decision.predicates import GONE, LEAVING, OWNED
 from fairlead.model.catalog import CATALOG, Catalog
 from fairlead.model.key import Key
 from fairlead.model.metadata import FOREGROUND, ORPHAN
-from fairlead.model.premise import Premise, Premises
+from fairlead.model.premise import FENCES_MAX, Premise, Premises
 from fairlead.model.served import Served
 from fairlead.model.views import Meta, Resource, View
 from fairlead.reconcile.ownership import (

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from fairlead.core.bounded_dict import BoundedDict
 from fairlead.model.marks import NOT_READY
 from fairlead.model.views import Json, Node
 from fairlead.schedule.facts import Facts, amount
@@ -74,7 +75,7 @@ class Nodes:
         self.scored_cpu: Ints = np.zeros(_FIRST_SLOTS, np.int64)  # used, with the defaults of `facts.py`
         self.scored_memory: Ints = np.zeros(_FIRST_SLOTS, np.int64)
         self._free: list[int] = list(range(_FIRST_SLOTS - 1, -1, -1))
-        self._topologies: dict[str, Topology] = {}
+        self._topologies: BoundedDict[str, Topology] = BoundedDict(_TOPOLOGIES_KEPT)
         self._derived: dict[Hashable, Any] = {}
         self._rank: Ints | None = None
         self._cells: dict[str, tuple[Cells, Cells]] = {}
@@ -132,9 +133,7 @@ class Nodes:
                 if facts is not None and key in facts.labels:
                     ids[slot] = values.setdefault(facts.labels[key], len(values))
             sizes = np.bincount(ids[ids >= 0], minlength=len(values))
-            if len(self._topologies) >= _TOPOLOGIES_KEPT:
-                self._topologies.clear()
-            known = self._topologies[key] = Topology(ids, tuple(values), sizes)
+            known = self._topologies.keep(key, Topology(ids, tuple(values), sizes))
         return known
 
     def derived(self, what: Hashable, make: Callable[[], T]) -> T:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from fairlead.api.access.users import AUTHENTICATED, User
-from fairlead.api.fencing import FENCES_MAX
+from fairlead.model.premise import FENCES_MAX
 from tests.inprocess import InProcess
 
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases"

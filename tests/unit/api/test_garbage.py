@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from fairlead.api.fencing import FENCES_MAX
 from fairlead.control.requests import request_of
 from fairlead.decision.contract import NOTHING
 from fairlead.model.key import Key
+from fairlead.model.premise import FENCES_MAX
 from fairlead.reconcile.garbage import garbage_decider
 from fairlead.reconcile.namespace import namespace_decider
 from tests.inprocess import InProcess

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from fairlead.api.options import parse_revision, parse_whole
+from fairlead.api.options import parse_revision
 from fairlead.core.errors import BadRequest
+from fairlead.port.query import parse_whole
 
 FITS = 2**63 - 1
 

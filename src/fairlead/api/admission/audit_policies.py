@@ -46,4 +46,5 @@ STEP = AdmissionStep(
     frozenset({"create", "update", "patch"}),
     frozenset({auditpolicy.KIND.resource, recordingpolicy.KIND.resource}),
     subresources=True,
+    does="says in the status that the policy is followed from this write on",
 )

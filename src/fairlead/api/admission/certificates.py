@@ -24,4 +24,10 @@ def _stamp(attempt: Attempt) -> None:
         spec["extra"] = {key: list(values) for key, values in user.extra}
 
 
-STEP = AdmissionStep("CertificateSubject", _stamp, frozenset({"create"}), frozenset({KIND.resource}))
+STEP = AdmissionStep(
+    "CertificateSubject",
+    _stamp,
+    frozenset({"create"}),
+    frozenset({KIND.resource}),
+    does="who asks for a certificate is written into the request",
+)

@@ -59,4 +59,5 @@ STEP = AdmissionStep(
     frozenset({"create", "update", "patch"}),
     frozenset({KIND.resource}),
     subresources=True,
+    does="refused unless the PlaneSettings allow experiments; stamped with their end",
 )

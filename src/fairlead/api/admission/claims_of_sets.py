@@ -23,4 +23,10 @@ def _admit(attempt: Attempt) -> None:
     raise invalid(attempt.kind, attempt.key.name, problems)
 
 
-STEP = AdmissionStep("ClaimsOfSets", _admit, frozenset({"create"}), frozenset({"statefulsets.apps"}))
+STEP = AdmissionStep(
+    "ClaimsOfSets",
+    _admit,
+    frozenset({"create"}),
+    frozenset({"statefulsets.apps"}),
+    does="a StatefulSet with `volumeClaimTemplates` is refused: claims are not served",
+)

@@ -32,5 +32,10 @@ def _tolerates(toleration: Json, key: str) -> bool:
 
 
 STEP = AdmissionStep(
-    "DefaultTolerationSeconds", _admit, frozenset({"create"}), frozenset({"pods"}), of_spec=()
+    "DefaultTolerationSeconds",
+    _admit,
+    frozenset({"create"}),
+    frozenset({"pods"}),
+    of_spec=(),
+    does="lets a pod stay five minutes on a node that is not ready or out of reach",
 )

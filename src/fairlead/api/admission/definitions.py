@@ -130,12 +130,20 @@ STEPS = (
         frozenset({"create", "update", "patch"}),
         frozenset({DEFINITIONS}),
         subresources=True,
+        does="settles which names of a definition are accepted, and whether it is established",
     ),
-    AdmissionStep("CustomResourceCleanup", _terminate, frozenset({"delete"}), frozenset({DEFINITIONS})),
+    AdmissionStep(
+        "CustomResourceCleanup",
+        _terminate,
+        frozenset({"delete"}),
+        frozenset({DEFINITIONS}),
+        does="a definition waits for its objects behind a finalizer",
+    ),
     AdmissionStep(
         "CustomResourceLifecycle",
         _hold_definition,
         frozenset({"create", "update", "patch"}),
         subresources=True,
+        does="holds an object's definition at its revision; none is created while that ends",
     ),
 )

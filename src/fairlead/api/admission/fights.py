@@ -39,7 +39,14 @@ def step(table: AuthorityTable) -> AdmissionStep:
             marks = ", ".join(dict.fromkeys(f"{each.controller} {each.field}".strip() for each in met))
             attempt.annotations = {**attempt.annotations, PAST: marks}
 
-    return AdmissionStep(NAME, admit, _VERBS, None, subresources=True)
+    return AdmissionStep(
+        NAME,
+        admit,
+        _VERBS,
+        None,
+        subresources=True,
+        does="people are warned of the controllers that the write will meet, and the audit line names them",
+    )
 
 
 def _met(table: AuthorityTable, attempt: Attempt) -> list[Fight]:

@@ -239,4 +239,9 @@ def _tell(attempt: Attempt, message: str, sort: str) -> None:
     attempt.operations.append(put(event.KIND, Key(event.KIND.resource, space, name), body))
 
 
-STEP = AdmissionStep(NAME, _admit, frozenset({"update", "patch"}))
+STEP = AdmissionStep(
+    NAME,
+    _admit,
+    frozenset({"update", "patch"}),
+    does="tells by an Event what a finalizer guarded that a person removes",
+)

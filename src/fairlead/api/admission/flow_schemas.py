@@ -76,8 +76,13 @@ STEPS = (
         frozenset({"create", "update", "patch"}),
         frozenset({_SCHEMAS}),
         subresources=True,
+        does="says in the status whether the schema's priority level exists",
     ),
     AdmissionStep(
-        "PriorityLevelReferences", _tell_schemas, frozenset({"create", "delete"}), frozenset({_LEVELS})
+        "PriorityLevelReferences",
+        _tell_schemas,
+        frozenset({"create", "delete"}),
+        frozenset({_LEVELS}),
+        does="a level that comes or goes is told in the status of the schemas that name it",
     ),
 )

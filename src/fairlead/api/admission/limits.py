@@ -99,4 +99,11 @@ def _check_ratio(
         problems.append(f"{rule}, but provided ratio is {parse(limit).nano / parse(request).nano:f}")
 
 
-STEP = AdmissionStep("LimitRanger", _admit, frozenset({"create"}), frozenset({"pods"}), of_spec=(RANGES,))
+STEP = AdmissionStep(
+    "LimitRanger",
+    _admit,
+    frozenset({"create"}),
+    frozenset({"pods"}),
+    of_spec=(RANGES,),
+    does="default requests and limits, and bounds",
+)

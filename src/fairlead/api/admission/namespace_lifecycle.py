@@ -49,4 +49,9 @@ def _admit(attempt: Attempt) -> None:
     attempt.preconditions.append(AtRevision(namespace, entry.revision))
 
 
-STEP = AdmissionStep("NamespaceLifecycle", _admit, frozenset({"create", "delete"}))
+STEP = AdmissionStep(
+    "NamespaceLifecycle",
+    _admit,
+    frozenset({"create", "delete"}),
+    does="the namespace must exist and not be ending, and is held at its revision until the commit",
+)

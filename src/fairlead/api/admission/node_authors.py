@@ -85,4 +85,10 @@ def _annotated(node: Json, wanted: dict[str, str | None]) -> Json:
     return {**node, "metadata": {**metadata, "annotations": left} if left else metadata}
 
 
-STEP = AdmissionStep("NodeAuthors", _admit, frozenset({"create", "update", "patch"}), frozenset({"nodes"}))
+STEP = AdmissionStep(
+    "NodeAuthors",
+    _admit,
+    frozenset({"create", "update", "patch"}),
+    frozenset({"nodes"}),
+    does="keeps on a Node who cordoned it, when and why, and which person put which taint",
+)

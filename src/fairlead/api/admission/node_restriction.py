@@ -26,5 +26,9 @@ def _admit(attempt: Attempt) -> None:
 
 
 STEP = AdmissionStep(
-    "NodeRestriction", _admit, frozenset({"create", "update", "patch", "delete"}), subresources=True
+    "NodeRestriction",
+    _admit,
+    frozenset({"create", "update", "patch", "delete"}),
+    subresources=True,
+    does="a node writes only what is its own",
 )

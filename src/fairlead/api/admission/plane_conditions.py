@@ -51,4 +51,5 @@ STEP = AdmissionStep(
     frozenset({"create", "update", "patch"}),
     frozenset({"pods"}),
     subresources=True,
+    does="refuses that anybody but the plane says that a pod was released, or gave its quota away",
 )

@@ -23,4 +23,5 @@ STEP = AdmissionStep(
     frozenset({"create", "update", "patch"}),
     frozenset({VALIDATING.resource}),
     subresources=True,
+    does="says in the status that the expressions of the policy were checked",
 )

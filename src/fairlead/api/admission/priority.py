@@ -78,5 +78,14 @@ def _admit_class(attempt: Attempt) -> None:
 
 
 _WRITES = frozenset({"create", "update", "patch"})
-CLASS_STEP = AdmissionStep("PriorityDefault", _admit_class, _WRITES, frozenset({CLASSES}))
-STEP = AdmissionStep("Priority", _admit, _WRITES, frozenset({"pods"}), of_spec=(CLASSES,))
+CLASS_STEP = AdmissionStep(
+    "PriorityDefault", _admit_class, _WRITES, frozenset({CLASSES}), does="one class at most is the default"
+)
+STEP = AdmissionStep(
+    "Priority",
+    _admit,
+    _WRITES,
+    frozenset({"pods"}),
+    of_spec=(CLASSES,),
+    does="the name of a class becomes a number",
+)

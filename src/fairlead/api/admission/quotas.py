@@ -53,11 +53,40 @@ def _count(attempt: Attempt) -> None:
 
 _QUOTAS = frozenset({charging.RESOURCES, charging.PLACEMENT})
 STEPS = (
-    AdmissionStep("QuotaChange", _announce, _CHANGES | {"create"}, _QUOTAS),
     AdmissionStep(
-        "PlacementQuotaCount", _count_placed, _CHANGES, frozenset({charging.PLACEMENT}), subresources=True
+        "QuotaChange",
+        _announce,
+        _CHANGES | {"create"},
+        _QUOTAS,
+        does="a new or changed quota is known to every write that is under way in its namespace",
     ),
-    AdmissionStep("ResourceQuotaCount", _count, _CHANGES, frozenset({charging.RESOURCES}), subresources=True),
-    AdmissionStep("PlacementQuota", _charge_placed, frozenset({"create"}), frozenset({"pods"})),
-    AdmissionStep("ResourceQuota", _charge, frozenset({"create"})),
+    AdmissionStep(
+        "PlacementQuotaCount",
+        _count_placed,
+        _CHANGES,
+        frozenset({charging.PLACEMENT}),
+        subresources=True,
+        does="`used` is counted by the server",
+    ),
+    AdmissionStep(
+        "ResourceQuotaCount",
+        _count,
+        _CHANGES,
+        frozenset({charging.RESOURCES}),
+        subresources=True,
+        does="`used` is counted by the server",
+    ),
+    AdmissionStep(
+        "PlacementQuota",
+        _charge_placed,
+        frozenset({"create"}),
+        frozenset({"pods"}),
+        does="charges the placement quotas of a pod that is created with its node",
+    ),
+    AdmissionStep(
+        "ResourceQuota",
+        _charge,
+        frozenset({"create"}),
+        does="charges the namespace's quotas, or refuses with 403",
+    ),
 )

@@ -60,4 +60,11 @@ def _rejected(attempt: Attempt, why: str, *causes: Cause) -> Forbidden:
     return attempt.forbidden(f"pod rejected: {why}", *causes)
 
 
-STEP = AdmissionStep("RuntimeClass", _admit, frozenset({"create"}), frozenset({"pods"}), of_spec=(CLASSES,))
+STEP = AdmissionStep(
+    "RuntimeClass",
+    _admit,
+    frozenset({"create"}),
+    frozenset({"pods"}),
+    of_spec=(CLASSES,),
+    does="the class of a pod brings its overhead, node selector and tolerations",
+)

@@ -47,5 +47,10 @@ def _controller(pod: Json) -> Json:
 
 
 STEP = AdmissionStep(
-    "SealedPods", _admit, frozenset({"update", "patch"}), frozenset({"pods"}), subresources=True
+    "SealedPods",
+    _admit,
+    frozenset({"update", "patch"}),
+    frozenset({"pods"}),
+    subresources=True,
+    does="refuses to change, after the binding, whether at most one of a pod may run",
 )

@@ -70,7 +70,19 @@ def _volume(name: str) -> Json:
     return {"name": name, "projected": {"sources": sources, "defaultMode": _MODE}}
 
 
-STEP = AdmissionStep("ServiceAccount", _admit, frozenset({"create"}), frozenset({"pods"}), of_spec=())
+STEP = AdmissionStep(
+    "ServiceAccount",
+    _admit,
+    frozenset({"create"}),
+    frozenset({"pods"}),
+    of_spec=(),
+    does="`default` where none is named",
+)
 MOUNT_STEP = AdmissionStep(
-    "ServiceAccountToken", _mount, frozenset({"create"}), frozenset({"pods"}), of_spec=(ACCOUNTS,)
+    "ServiceAccountToken",
+    _mount,
+    frozenset({"create"}),
+    frozenset({"pods"}),
+    of_spec=(ACCOUNTS,),
+    does="mounts a token of the account, the certificate and the namespace, where the pod and the account allow it",
 )

@@ -106,4 +106,10 @@ def _drop_ports(new: Json, old: Json) -> None:
 
 
 _VERBS = frozenset({"create", "update", "patch", "delete"})
-STEP = AdmissionStep("ServiceAddress", _admit, _VERBS, frozenset({service.KIND.resource}))
+STEP = AdmissionStep(
+    "ServiceAddress",
+    _admit,
+    _VERBS,
+    frozenset({service.KIND.resource}),
+    does="an address and node ports that no other Service has; gives them back",
+)

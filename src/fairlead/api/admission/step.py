@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from fairlead.api.attempt import Attempt
 
 
 @dataclass(frozen=True, slots=True)
 class AdmissionStep:
-    """`admit` may change `attempt.new`, add warnings, preconditions or operations, or raise Forbidden."""
+    """`admit` may change `attempt.new`, add warnings, preconditions or operations, or raise Forbidden. `does`: for
+    people (docs/concepts/api-requests.md)."""
 
     name: str
     admit: Callable[[Attempt], None]
@@ -20,6 +21,7 @@ class AdmissionStep:
     # Given where all it does is to the spec of a new object, and follows from that spec, its namespace and the objects
     # of these resources alone (`api/spec_cache.py`).
     of_spec: tuple[str, ...] | None = None
+    does: str = field(kw_only=True)
 
     def sees(self, resource: str, verb: str, subresource: str) -> bool:
         return (

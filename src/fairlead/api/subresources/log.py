@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from urllib.parse import quote, urlencode
 
-from fairlead.api import options
 from fairlead.api.desk import Desk
 from fairlead.api.finding import find
 from fairlead.api.node_addresses import no_answer, parse_node_address
@@ -21,6 +20,7 @@ from fairlead.core.problems import Problems
 from fairlead.core.times import parse_time
 from fairlead.model.key import Key
 from fairlead.model.kind import Json, Kind
+from fairlead.port.query import parse_flag
 from fairlead.port.request import Request
 
 _CONTAINERS = ("containers", "initContainers", "ephemeralContainers")
@@ -80,7 +80,7 @@ def _listed(names: Iterable[str]) -> str:
 def _options(query: Mapping[str, str]) -> dict[str, str]:
     """Those that the node is to heed, checked."""
     problems = Problems()
-    asked: dict[str, str] = {name: "true" for name in _FLAGS if options.parse_flag(query, name)}
+    asked: dict[str, str] = {name: "true" for name in _FLAGS if parse_flag(query, name)}
     for name, least in _NUMBERS.items():
         text = query.get(name, "")
         if not text:

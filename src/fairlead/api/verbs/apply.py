@@ -38,6 +38,7 @@ from fairlead.model.apply.sets import MEMBER, NOTHING, minus, path_text
 from fairlead.model.apply.trees import TreeDifference, compare
 from fairlead.model.kind import Json, Kind
 from fairlead.model.shapes import fits
+from fairlead.port.query import parse_flag
 from fairlead.port.request import Reply, Request
 
 _IDENTITY = ("name", "namespace", "uid", "resourceVersion")
@@ -172,7 +173,7 @@ def _applied(
         # Written before anybody kept book: what is there belongs to those who were before.
         found = TreeDifference(kept(compare(rule, {}, live).changed), NOTHING)
         entries = record_update((), found, Who(BEFORE_FIRST_APPLY, UPDATE, kind.api_version, sub), now)
-    force = bool(options.parse_flag(request.query, "force"))
+    force = bool(parse_flag(request.query, "force"))
     try:
         return apply_configuration(
             rule, live, config, entries, who, now, kept, force=force, versions=versions

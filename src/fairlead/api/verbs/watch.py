@@ -24,6 +24,7 @@ from fairlead.api.plan import Context, Watch
 from fairlead.api.tables import bookmark_table, metadata_form, table_of
 from fairlead.core.errors import Expired
 from fairlead.model.kind import Json, Kind
+from fairlead.port.query import parse_flag, parse_whole
 from fairlead.port.request import Request
 from fairlead.store.contract import CommittedChange
 
@@ -44,8 +45,8 @@ def watch(desk: Desk, request: Request, kind: Kind, context: Context) -> Watch:
         if initial_asked
         else ()
     )
-    bookmarks = bool(options.parse_flag(request.query, "allowWatchBookmarks"))
-    asked = options.parse_whole(request.query, "timeoutSeconds")
+    bookmarks = bool(parse_flag(request.query, "allowWatchBookmarks"))
+    asked = parse_whole(request.query, "timeoutSeconds")
     return Watch(
         resource=kind.resource,
         namespace=request.namespace if kind.namespaced else "",
@@ -55,7 +56,7 @@ def watch(desk: Desk, request: Request, kind: Kind, context: Context) -> Watch:
         encode=_encoder(desk, request, kind),
         bookmarks=bookmarks,
         bookmark=_bookmark(request, kind),
-        initial_end=bool(options.parse_flag(request.query, "sendInitialEvents")) and bookmarks,
+        initial_end=bool(parse_flag(request.query, "sendInitialEvents")) and bookmarks,
         timeout_seconds=_timeout_seconds(asked, context),
     )
 
@@ -70,7 +71,7 @@ def _timeout_seconds(asked: int | None, context: Context) -> float:
 def _start(desk: Desk, request: Request, kind: Kind) -> tuple[int, bool]:
     """(revision to start after, whether what is there comes first)."""
     revision, newest = options.parse_revision(request.query), desk.read.revision
-    asked = options.parse_flag(request.query, "sendInitialEvents")
+    asked = parse_flag(request.query, "sendInitialEvents")
     not_newer_than(desk, revision)
     if asked or (asked is None and not revision):
         return newest, True

@@ -23,11 +23,11 @@ from typing import Any, Protocol, cast
 from fairlead.agent.drivers.logs import LogOptions
 from fairlead.agent.drivers.usage import Usage, usage
 from fairlead.agent.usage import USAGE_WINDOW_SECONDS, UsageHistory, UsageReading, UsageSample
-from fairlead.api import options
 from fairlead.core import codec
 from fairlead.core.errors import BadRequest, OperatorError
 from fairlead.core.times import parse_time
 from fairlead.model.marks import NODE_CERTIFICATE, NODE_ENDPOINT
+from fairlead.port.query import parse_flag, parse_whole
 from fairlead.port.usage import NODE_METRICS, NODE_STATS, NodeUsage
 from fairlead.runtime.clock import Clock
 from fairlead.runtime.credentials.identity import PLANE_NAME
@@ -187,14 +187,14 @@ async def _send(exchange: Exchange, pieces: AsyncIterator[bytes]) -> None:
 
 def wanted(query: Mapping[str, str], now: float) -> LogOptions:
     since = parse_time(query["sinceTime"]) if query.get("sinceTime") else None
-    seconds = options.parse_whole(query, "sinceSeconds")
+    seconds = parse_whole(query, "sinceSeconds")
     return LogOptions(
-        previous=bool(options.parse_flag(query, "previous")),
-        tail_lines=options.parse_whole(query, "tailLines"),
+        previous=bool(parse_flag(query, "previous")),
+        tail_lines=parse_whole(query, "tailLines"),
         since=now - seconds if seconds is not None else since,
-        timestamps=bool(options.parse_flag(query, "timestamps")),
-        limit_bytes=options.parse_whole(query, "limitBytes"),
-        follow=bool(options.parse_flag(query, "follow")),
+        timestamps=bool(parse_flag(query, "timestamps")),
+        limit_bytes=parse_whole(query, "limitBytes"),
+        follow=bool(parse_flag(query, "follow")),
     )
 
 

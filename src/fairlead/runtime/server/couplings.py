@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from fairlead.api import options
 from fairlead.api.access.sight import Sight
 from fairlead.api.plan import Context
 from fairlead.control.write_loops import WriteLoop
@@ -16,6 +15,7 @@ from fairlead.core import codec
 from fairlead.core.errors import NotFound
 from fairlead.explain.coupling.answer import coupled
 from fairlead.explain.sources import Sources
+from fairlead.port.query import parse_flag
 from fairlead.port.request import Reply
 from fairlead.runtime.server.answering import Answering
 from fairlead.runtime.server.tenants import place_of_key
@@ -29,7 +29,7 @@ def couplings(sources: Sources, answering: Answering) -> Extension:
         controller = path.removeprefix(COUPLING).strip("/")
         if "/" in controller:
             raise NotFound(f"ask for {COUPLING} or {COUPLING}/CONTROLLER")
-        if options.parse_flag(query, "loops"):
+        if parse_flag(query, "loops"):
             return Reply(200, codec.encode({"loops": loops(sources, controller, sight)}))
         return answering.later(coupled(sources, controller, sight))
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from fairlead.api import options
 from fairlead.api.access.sight import Sight
 from fairlead.api.plan import Context
 from fairlead.explain.decided.answer import Question, explain_decisions
 from fairlead.explain.sources import Sources
+from fairlead.port.query import parse_flag
 from fairlead.runtime.server.answering import Answering
 from fairlead.runtime.server.timelines import asked_key, asked_time
 from fairlead.wire.documents import Extension, Later
@@ -29,7 +29,7 @@ def decided(sources: Sources, answering: Answering) -> Extension:
             asked_time(query, "at"),
             query.get("id", ""),
             query.get("controller", ""),
-            bool(options.parse_flag(query, "diff")),
+            bool(parse_flag(query, "diff")),
             query.get("against", ""),
         )
         return answering.later(explain_decisions(sources, asked, sight))

@@ -13,7 +13,6 @@ from collections.abc import Mapping
 
 import msgspec
 
-from fairlead.api import options
 from fairlead.api.access.sight import Sight
 from fairlead.api.plan import Context
 from fairlead.control.instructions import DECISIONS, DELIVERIES, TURNS
@@ -21,6 +20,7 @@ from fairlead.core.errors import BadRequest, Forbidden
 from fairlead.explain.asking import Asking
 from fairlead.explain.index import DecisionIndex, id_key
 from fairlead.explain.records import StoredNote, touching
+from fairlead.port.query import parse_whole
 from fairlead.port.request import Reply
 from fairlead.runtime.server.answering import Answering
 from fairlead.runtime.server.extensions import lines, shown_lines
@@ -50,8 +50,8 @@ def decision_lines(journal: Journal, index: DecisionIndex, answering: Answering)
         stream = query.get("stream", "") or DECISIONS
         if stream not in (DECISIONS, TURNS):
             raise BadRequest(f"there is no stream {stream!r} here; there are: {TURNS}")
-        before = options.parse_whole(query, "before") or 0
-        limit = min(options.parse_whole(query, "limit") or LINES_MAX, LINES_MAX)
+        before = parse_whole(query, "before") or 0
+        limit = min(parse_whole(query, "limit") or LINES_MAX, LINES_MAX)
         key = wanted or id_key(named)
         streams = (stream,) if wanted else (DECISIONS, TURNS)
         return answering.later(_found(journal, index, key, before, limit, streams, sight))

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from fairlead.api import options
 from fairlead.api.access.sight import Sight
 from fairlead.api.plan import Context
 from fairlead.core.errors import NotFound
 from fairlead.explain import planning
 from fairlead.explain.explaining import explain, history, why_not_there
 from fairlead.explain.sources import Sources
+from fairlead.port.query import parse_flag, parse_whole
 from fairlead.runtime.server.answering import Answering
 from fairlead.wire.documents import Extension, Later, Question
 
@@ -29,9 +29,9 @@ PLAN = "/fairlead/v1/plan"
 def explanations(sources: Sources, answering: Answering) -> Extension:
     def answer(path: str, query: Mapping[str, str], context: Context, sight: Sight) -> Later:
         namespace, name = _parts(path, EXPLAIN, 2, "NAMESPACE/POD")
-        if options.parse_flag(query, "all"):
+        if parse_flag(query, "all"):
             return answering.later(history(sources, namespace, name, sight))
-        number = options.parse_whole(query, "attempt") or 0
+        number = parse_whole(query, "attempt") or 0
         return answering.later(explain(sources, namespace, name, number, sight))
 
     return answer

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from fairlead.api import options
 from fairlead.api.access.sight import Sight
 from fairlead.api.audit.recording import audit_line
 from fairlead.api.cohorts import CohortsTold, cohorts_told
@@ -15,6 +14,7 @@ from fairlead.control.plane import Plane
 from fairlead.core import codec
 from fairlead.core.errors import BadRequest, NotFound
 from fairlead.core.times import microtime, parse_time
+from fairlead.port.query import parse_whole
 from fairlead.port.request import Reply
 from fairlead.runtime.metrics.contract import CONTENT_TYPE, MetricSample, exposition
 from fairlead.runtime.queues_told import queues_told
@@ -41,13 +41,13 @@ def lines(journal: Journal, stream: str, others: Mapping[str, str] = _NO_OTHERS)
     gets the lines about objects that they may read, `hidden` says how many others there were from `first` to `last`."""
 
     def answer(path: str, query: Mapping[str, str], context: Context, sight: Sight) -> Reply:
-        after = options.parse_whole(query, "after") or 0
-        limit = min(options.parse_whole(query, "limit") or _AUDIT_LINES_MAX, _AUDIT_LINES_MAX)
+        after = parse_whole(query, "after") or 0
+        limit = min(parse_whole(query, "limit") or _AUDIT_LINES_MAX, _AUDIT_LINES_MAX)
         name = query.get("stream", "")
         if name and name not in others:
             raise BadRequest(f"there is no stream {name!r} here; there are: {', '.join(others) or 'none'}")
         wanted = others[name] if name else stream
-        before = options.parse_whole(query, "before")
+        before = parse_whole(query, "before")
         if before is None:
             notes = journal.notes(wanted, after, limit)
         else:

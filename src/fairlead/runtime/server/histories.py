@@ -23,13 +23,13 @@ from typing import Any, NamedTuple
 import msgspec
 
 import fairlead
-from fairlead.api import options
 from fairlead.api.access.sight import Sight
 from fairlead.api.plan import Context
 from fairlead.core.errors import BadRequest, NotFound
 from fairlead.core.times import parse_time
 from fairlead.explain.asking import Asking
 from fairlead.model.catalog import Catalog
+from fairlead.port.query import parse_whole
 from fairlead.replay.redaction import ALSO, CAPTURE_KEY_BYTES_MAX, redact
 from fairlead.runtime.server.answering import Answering
 from fairlead.store.contract import CommittedChange, Compacted, Entry, Journal
@@ -63,9 +63,9 @@ def histories(store: Store, journal: Journal, catalog: Catalog, answering: Answe
             return answering.later(_facts(store, journal, catalog, query.get("since", "")))
         if len(parts) != 1 or catalog.of_resource(parts[0]) is None:
             raise NotFound(f"ask for {HISTORY}/RESOURCE, as in pods or deployments.apps")
-        key, start = blake2b(_key(query), key=own).digest(), options.parse_whole(query, "start") or 0
-        after = options.parse_whole(query, "after") or 0
-        offset = options.parse_whole(query, "offset") or 0
+        key, start = blake2b(_key(query), key=own).digest(), parse_whole(query, "start") or 0
+        after = parse_whole(query, "after") or 0
+        offset = parse_whole(query, "offset") or 0
         also = frozenset(filter(None, query.get("also", "").split(",")))
         if unknown := sorted(also.difference(ALSO)):
             raise BadRequest(f"query parameter also: {', '.join(unknown)}: there are {', '.join(ALSO)}")

@@ -15,7 +15,6 @@ from collections.abc import Iterable, Mapping
 from fairlead.api.access.contract import Attributes, reading
 from fairlead.api.access.sight import Sight
 from fairlead.api.access.users import User
-from fairlead.api.options import parse_whole
 from fairlead.api.plan import Context
 from fairlead.core.errors import BadRequest, NotFound
 from fairlead.core.times import parse_time
@@ -23,6 +22,7 @@ from fairlead.explain.debugging import debug
 from fairlead.explain.sources import Sources
 from fairlead.explain.timeline.telling import TimelineQuestion, timeline
 from fairlead.model.key import Key
+from fairlead.port.query import parse_whole
 from fairlead.runtime.server.answering import Answering
 from fairlead.wire.documents import Extension, Later, Needs
 

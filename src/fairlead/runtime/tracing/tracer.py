@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from fairlead.core.bounded_dict import BoundedDict
 from fairlead.port.outcome import Conflict, Done, Outcome, Refused
 from fairlead.port.request import READ_VERBS, Request
 from fairlead.runtime.record_line import RecordLine, decode_line
@@ -76,7 +77,8 @@ class Tracer:
         """`share`: of the traces that begin here, those that are kept."""
         self._export = export
         self._share = share
-        self._writes: dict[str, SpanContext] = {}  # by object, the last; oldest first
+        # By object, the last; oldest first.
+        self._writes: BoundedDict[str, SpanContext] = BoundedDict(WRITES_REMEMBERED_MAX)
         self._calls: dict[int, _OpenCall] = {}
 
     # The API
@@ -267,13 +269,9 @@ class Tracer:
         return self._share >= 1.0 or is_in_share(trace_id, self._share)
 
     def _remember(self, written: str, context: SpanContext) -> None:
-        writes = self._writes
-        writes.pop(written, None)
-        if not written or not context.is_sampled:
-            return  # a link to what nobody keeps leads nowhere
-        writes[written] = context
-        if len(writes) > WRITES_REMEMBERED_MAX:
-            del writes[next(iter(writes))]
+        self._writes.pop(written, None)
+        if written and context.is_sampled:  # a link to what nobody keeps leads nowhere
+            self._writes.keep(written, context)
 
 
 def _new_id(size: int) -> str:

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from fairlead.core.bounded_dict import BoundedDict
 from fairlead.schedule.changes import OccupancyChange
 from fairlead.schedule.contract import SCORE_MAX, Lower, Prepared
 from fairlead.schedule.domains import Domains
@@ -37,15 +38,13 @@ class _Counted:
 
     def __init__(self, snapshot: Snapshot, key: str, meant: Meant) -> None:
         self._meant, self._spaces = meant, snapshot.matching.spaces
-        self._means: dict[Facts, bool] = {}
+        self._means: BoundedDict[Facts, bool] = BoundedDict(ANSWERS_KEPT)
         self.domains = Domains(snapshot.nodes, key, snapshot.matching.counts(meant))
 
     def means(self, facts: Facts) -> bool:
         known = self._means.get(facts)
         if known is None:
-            if len(self._means) >= ANSWERS_KEPT:
-                self._means.clear()
-            known = self._means[facts] = self._meant.matches(facts.namespace, facts.labels, self._spaces)
+            known = self._means.keep(facts, self._meant.matches(facts.namespace, facts.labels, self._spaces))
         return known
 
     def left(self, slot: int, removed: Sequence[Placed]) -> int:
@@ -70,7 +69,7 @@ class _Neighbours:
         # By what is asked by pods that are there; a term that no domain has a pod of is in neither.
         self._unwelcome: dict[PodTerm, Domains] = {}
         self._asked_for: dict[PodTerm, Domains] = {}
-        self._terms: dict[Facts, list[PodTerm]] = {}
+        self._terms: BoundedDict[Facts, list[PodTerm]] = BoundedDict(ANSWERS_KEPT)
         for term, counts in snapshot.matching.holdings():
             if self._is_meant(term):
                 domains = Domains(snapshot.nodes, term.topology_key, counts)
@@ -91,9 +90,7 @@ class _Neighbours:
         known = self._terms.get(other)
         if known is None:
             terms = (*other.affinity, *other.anti_affinity, *other.preferred_pods)
-            if len(self._terms) >= ANSWERS_KEPT:
-                self._terms.clear()
-            known = self._terms[other] = [term for term in terms if self._is_meant(term)]
+            known = self._terms.keep(other, [term for term in terms if self._is_meant(term)])
         return known
 
     def _holding(self, term: PodTerm) -> dict[PodTerm, Domains]:

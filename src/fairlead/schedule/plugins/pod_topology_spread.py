@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from fairlead.core.bounded_dict import BoundedDict
 from fairlead.schedule.changes import OccupancyChange
 from fairlead.schedule.contract import SCORE_MAX, Lower, Prepared
 from fairlead.schedule.domains import Domains
@@ -48,15 +49,13 @@ class _Constraint:
         self.domains = Domains(nodes, spread.topology_key, self.on_node, counted)
         self._itself = int(spread.selector.matches(facts.labels))
         self._few = int(np.count_nonzero(self.domains.known)) < spread.min_domains
-        self._means: dict[Facts, bool] = {}
+        self._means: BoundedDict[Facts, bool] = BoundedDict(ANSWERS_KEPT)
         self._judge()
 
     def means(self, facts: Facts) -> bool:
         known = self._means.get(facts)
         if known is None:
-            if len(self._means) >= ANSWERS_KEPT:
-                self._means.clear()
-            known = self._means[facts] = self._meant.matches(facts.namespace, facts.labels, {})
+            known = self._means.keep(facts, self._meant.matches(facts.namespace, facts.labels, {}))
         return known
 
     def _judge(self) -> None:

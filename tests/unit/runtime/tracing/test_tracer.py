@@ -11,7 +11,6 @@ from fairlead.core import codec
 from fairlead.core.errors import UsageError
 from fairlead.port.outcome import Conflict, Done, Unknown
 from fairlead.port.request import Binding, Request
-from fairlead.runtime.tracing import tracer as module
 from fairlead.runtime.tracing.contract import (
     CLIENT,
     INTERNAL,
@@ -156,8 +155,8 @@ def test_an_outcome_is_a_child_of_its_decision(tracer: Tracer, spans: list[Span]
     assert (span.name, span.kind, span.parent) == ("conflict", INTERNAL, context_of_decision("t-9").span_id)
 
 
-def test_what_is_remembered_is_bounded(tracer: Tracer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "WRITES_REMEMBERED_MAX", 10)
+def test_what_is_remembered_is_bounded(tracer: Tracer) -> None:
+    tracer._writes.count_max = 10
     for number in range(100):
         tracer.answered(asked(), put(f"web-{number}"), 200, 0.0)
     assert list(tracer._writes) == [f"deployments.apps/default/web-{number}" for number in range(90, 100)]

@@ -266,5 +266,9 @@ def opened_review(writes: int) -> Json:
 
 
 STEP = AdmissionStep(
-    "AccessGrantReview", _keep_until_reviewed, frozenset({"delete"}), frozenset({KIND.resource})
+    "AccessGrantReview",
+    _keep_until_reviewed,
+    frozenset({"delete"}),
+    frozenset({KIND.resource}),
+    does="a grant that was approved is deleted only when its review is closed",
 )

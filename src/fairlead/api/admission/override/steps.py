@@ -317,14 +317,25 @@ def _reserved_before(attempt: Attempt, override: SchedulerOverride) -> tuple[str
 
 STEPS = (
     AdmissionStep(
-        "OverrideReservations", _charge_override, frozenset({"create"}), frozenset({RESERVATIONS.name})
+        "OverrideReservations",
+        _charge_override,
+        frozenset({"create"}),
+        frozenset({RESERVATIONS.name}),
+        does="counts a reservation at the override that it is made for, which allows so many",
     ),
-    AdmissionStep("SchedulerOverride", _admit, frozenset({"create"}), frozenset({_RESOURCE})),
+    AdmissionStep(
+        "SchedulerOverride",
+        _admit,
+        frozenset({"create"}),
+        frozenset({_RESOURCE}),
+        does="stamps who made an override and when it ends, and holds it against the guards of the plane",
+    ),
     AdmissionStep(
         "SchedulerOverrideStatus",
         admit_approval,
         frozenset({"update", "patch"}),
         frozenset({_RESOURCE}),
         subresources=True,
+        does="the plane writes its status, a second person its approval, nobody anything else",
     ),
 )
