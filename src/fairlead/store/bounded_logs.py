@@ -32,9 +32,10 @@ _READ_CHAINS = (
     "SELECT CAST(stream AS BLOB), first, before, newest, head, since, CAST(why AS BLOB) FROM chains"
 )
 
-_WRITE_CHAIN = "INSERT OR REPLACE INTO chains VALUES (?, ?, ?, ?, ?, ?, ?)"
-_MOVE_HEAD = "UPDATE chains SET newest = ?, head = ? WHERE stream = ?"
-
+_MOVE_CHAIN = (  # of a log that has one
+    "ON CONFLICT (stream) DO UPDATE SET first = excluded.first, before = excluded.before, newest = excluded.newest,"
+    " head = excluded.head, since = excluded.since, why = excluded.why"
+)
 _Row = tuple[str, int, float, int, bytes, int, bytes]  # stream, seq, at, revision, body, digest, link
 
 
@@ -53,7 +54,6 @@ class Lines:
         self._connection = connection
         self.bounds = dict(bounds)
         self._chains: dict[str, Chain] = {}
-        self._recorded: dict[str, Chain] = {}  # of them, those of which there is a row that begins alike
         self._oldest: dict[str, int] = {}
         self._bytes: dict[str, int] = {}  # of the lines that are counted,
         self._counted: dict[str, int] = {}  # which are those from this one on
@@ -63,8 +63,7 @@ class Lines:
         """Which lines there are, and what the next ones continue. A chain goes on from where its record says that it
         ended, not from the newest line there is: of lines that are gone the gap remains."""
         recorded = read_chains(self._connection)
-        self._recorded = {stream: chain for stream, chain in recorded.items() if chain is not None}
-        chains = dict(self._recorded)
+        chains = {stream: chain for stream, chain in recorded.items() if chain is not None}
         oldest: dict[str, int] = {}
         for stream in distinct_values(self._connection, "stream", "notes"):
             rows: list[Any] = self._connection.execute(
@@ -156,16 +155,11 @@ class Lines:
         return changed
 
     def _write(self, changed: Mapping[str, Chain]) -> None:
-        for stream, chain in changed.items():
-            before = self._recorded.get(stream)
-            if before is not None and (before.first, before.why) == (chain.first, chain.why):
-                self._connection.execute(_MOVE_HEAD, (chain.newest, chain.head, stream))
-            else:
-                self._connection.execute(_WRITE_CHAIN, (stream, *msgspec.structs.astuple(chain)))
+        rows = [(stream, *msgspec.structs.astuple(chain)) for stream, chain in changed.items()]
+        insert_rows(self._connection, "INSERT INTO chains VALUES", 7, rows, _MOVE_CHAIN)
 
     def committed(self, changed: Mapping[str, Chain]) -> None:
         self._chains.update(changed)
-        self._recorded.update(changed)
 
     def _ended(self, stream: str, newest: int, head: bytes, now: float, total: Total, appended: int) -> Chain:
         """The chain that ends so, with the oldest lines gone if there are too many."""

@@ -18,23 +18,27 @@ _ROWS_STEP = 16
 
 
 def insert_rows(
-    connection: apsw.Connection, into: str, columns: int, rows: Sequence[tuple[object, ...]]
+    connection: apsw.Connection,
+    into: str,
+    columns: int,
+    rows: Sequence[tuple[object, ...]],
+    otherwise: str = "",
 ) -> None:
-    """`into`: an INSERT statement up to its VALUES. OR ROLLBACK where a failure ends the transaction anyway: of any
-    other SQLite copies each page before the statement changes it."""
+    """`into`: an INSERT statement up to its VALUES, `otherwise`: its ON CONFLICT. OR ROLLBACK where a failure ends the
+    transaction anyway: of any other SQLite copies each page before the statement changes it."""
     start, end = 0, len(rows)
     while start < end:
         left = end - start
         count = min(left - left % _ROWS_STEP, _ROWS_MAX) or left
         some = rows[start : start + count]
-        connection.execute(_insert(into, columns, count), list(chain.from_iterable(some)))
+        connection.execute(_insert(into, columns, count, otherwise), list(chain.from_iterable(some)))
         start += count
 
 
 @lru_cache(maxsize=256)
-def _insert(into: str, columns: int, rows: int) -> str:
+def _insert(into: str, columns: int, rows: int, otherwise: str) -> str:
     marks = f"({','.join('?' * columns)})"
-    return f"{into} {','.join([marks] * rows)}"
+    return f"{into} {','.join([marks] * rows)} {otherwise}"
 
 
 def distinct_values(connection: apsw.Connection, column: str, table: str) -> Iterator[str]:
