@@ -30,7 +30,7 @@ class Durable:
         self, recovered: Recovered, journal: JournalReader, window_changes_max: int, window_bytes_max: int
     ) -> None:
         self.revision = recovered.revision
-        self.objects = Objects(recovered.entries)  # the same for ever, as `damaged` is: readers hold them
+        self.objects = Objects(recovered.entries)  # the same for ever: readers hold it
         self._loaded = recovered.revision  # windows know nothing up to here
         self._floors = dict(recovered.floors)
         self.damaged = {each.entry.key: each for each in recovered.damaged}
@@ -66,8 +66,7 @@ class Durable:
         """Take the journal's word for the present. The windows stay: they hold only what is durable."""
         self.objects.reload(recovered.entries)
         self.revision = recovered.revision
-        self.damaged.clear()
-        self.damaged.update((each.entry.key, each) for each in recovered.damaged)
+        self.damaged = {each.entry.key: each for each in recovered.damaged}
         self.lost = recovered.lost
         self.move_floors(recovered.floors)
 

@@ -328,6 +328,7 @@ class Store:
         missed = self._missed(recovered.revision)
         durable.apply(missed)
         durable.reload(recovered)
+        self.damaged = durable.damaged
         self._next = recovered.revision + 1
         self.phase, self._halt = StorePhase.OPEN, ""
         instructions: list[Instruction] = [Publish(tuple(missed))] if missed else []

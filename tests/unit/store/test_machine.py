@@ -357,8 +357,8 @@ def test_who_finds_no_room_twice_is_told_so_and_so_is_who_cannot_be_judged_again
 def test_what_readers_hold_of_the_store_shows_what_the_journal_says_after_it_was_read_again() -> None:
     wrong = Damaged(stand_in(A, 5, "u", "its bytes are others", b""), "its bytes are others")
     machine = store(recovered=Recovered(5, (wrong.entry, Entry(B, "u", 4, b"b")), {}, damaged=(wrong,)))
-    get, objects, damaged = machine.get, machine.list, machine.damaged
-    assert list(damaged) == [A]
+    get, objects = machine.get, machine.list
+    assert list(machine.damaged) == [A]
     mended = Entry(A, "u", 5, b"a")
     machine.handle(WRITE)
     machine.handle(Submitted(2, write(Key("pods", "other", "c"))))
@@ -367,4 +367,4 @@ def test_what_readers_hold_of_the_store_shows_what_the_journal_says_after_it_was
     machine.handle(Reread(Recovered(5, (mended,), {})))
     assert (get(A), get(B)) == (mended, None)
     assert objects("pods") == objects("pods", "default") == (mended,)
-    assert not damaged
+    assert not machine.damaged
