@@ -6,13 +6,15 @@ address may change, then defaults, admission, validation and the transaction.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import msgspec
 
 from fairlead.api import options
 from fairlead.api.apply.managing import manager_of, taken_out
 from fairlead.api.attempt import Attempt
 from fairlead.api.desk import Desk
-from fairlead.api.objects import key_of
+from fairlead.api.objects import key_of, plain
 from fairlead.api.plan import Context, Plan
 from fairlead.api.writing import admit_and_validate, conflict_error, plan_change, stamp_changed
 from fairlead.core.errors import BadRequest, Conflict, current_version
@@ -22,24 +24,35 @@ from fairlead.port.request import Reply, Request
 from fairlead.store.contract import Entry
 
 
+class Before(NamedTuple):
+    """An object as it is when a change comes. `tree` has no managedFields: they are `managed`, as they are stored.
+    `spec`: the bytes of the spec, where the change is about the status and they are known to be right."""
+
+    entry: Entry
+    tree: Json
+    managed: bytes
+    spec: msgspec.Raw | None = None
+
+
+def before(entry: Entry) -> Before:
+    return Before(entry, *plain(entry))
+
+
 def change(
     desk: Desk,
     request: Request,
     kind: Kind,
     context: Context,
-    current: Entry,
-    old: Json,
+    known: Before,
     new: Json,
     warnings: list[str],
-    spec: msgspec.Raw | None = None,
-    managed: bytes = b"",
     owned: bytes | None = None,
     addressed: str = "",
 ) -> Reply | Plan:
-    """`new` is what the client wants; it is changed here into what will be stored. `spec`: the bytes of the spec of
-    `old`, where this is about the status and they are known to be right. `managed`: the managedFields that are
-    stored, of which `old` has none; `owned`: those that will be, where that is decided already. `addressed`: the
-    subresource that was asked for, where it is treated like the request's."""
+    """`new` is what the client wants; it is changed here into what will be stored. `owned`: the managedFields that will
+    be stored, where that is decided already. `addressed`: the subresource that was asked for, where it is treated like
+    the request's."""
+    current, old, managed, spec = known
     key = key_of(kind, request.namespace, request.name)
     metadata = new.get("metadata")
     if not isinstance(metadata, dict):

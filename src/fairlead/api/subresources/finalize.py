@@ -7,10 +7,10 @@ here stays true until the write commits.
 from __future__ import annotations
 
 from fairlead.api import body
-from fairlead.api.changing import change
+from fairlead.api.changing import before, change
 from fairlead.api.desk import Desk
 from fairlead.api.finding import find
-from fairlead.api.objects import named_by, plain
+from fairlead.api.objects import named_by
 from fairlead.api.plan import Context, Plan
 from fairlead.core.errors import Conflict
 from fairlead.model.kind import Json, Kind
@@ -22,16 +22,13 @@ def update(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply 
     asked = body.read_json(desk, request)
     body.check_identity(asked, kind.api_version, kind.kind)
     body.check_structure(desk, kind.schema, asked, "Ignore")
-    current = find(desk, kind, request)
-    old, managed = plain(current)
+    known = before(find(desk, kind, request))
     finalizers = list((asked.get("spec") or {}).get("finalizers") or [])
     if FINALIZER not in finalizers:
-        _check_empty(desk, kind, old)
-    new = named_by(asked, old)
-    new["spec"] = {**(old.get("spec") or {}), "finalizers": finalizers}
-    return change(
-        desk, request, kind, context, current=current, old=old, new=new, warnings=[], managed=managed
-    )
+        _check_empty(desk, kind, known.tree)
+    new = named_by(asked, known.tree)
+    new["spec"] = {**(known.tree.get("spec") or {}), "finalizers": finalizers}
+    return change(desk, request, kind, context, known, new, [])
 
 
 def _check_empty(desk: Desk, kind: Kind, old: Json) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from fairlead.api import body, options
-from fairlead.api.changing import change
+from fairlead.api.changing import before, change
 from fairlead.api.desk import Desk
 from fairlead.api.finding import find
 from fairlead.api.objects import named_by, plain
@@ -98,22 +98,10 @@ def _replace(
         problems = Problems()
         problems.invalid("spec.replicas", replicas, "must be greater than or equal to 0")
         raise invalid(SCALE, request.name, problems)
-    old, managed = plain(current)
     new = named_by(asked, plain(current)[0])
     set_replicas(kind, new, replicas)
     as_json = msgspec.structs.replace(request, accept=JSON)
-    step = change(
-        desk,
-        as_json,
-        kind,
-        context,
-        current=current,
-        old=old,
-        new=new,
-        warnings=warnings,
-        managed=managed,
-        owned=owned,
-    )
+    step = change(desk, as_json, kind, context, before(current), new, warnings, owned)
     return _as_scale(request, kind, context, step)
 
 

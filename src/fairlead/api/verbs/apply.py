@@ -12,10 +12,10 @@ from fairlead.api.apply.last_applied import ANNOTATION, allowed_by, with_last_ap
 from fairlead.api.apply.managing import encoded_entries, stored_entries
 from fairlead.api.apply.ownable import filter_of
 from fairlead.api.attempt import Attempt
-from fairlead.api.changing import change
+from fairlead.api.changing import before, change
 from fairlead.api.desk import Desk
 from fairlead.api.finding import find, not_found
-from fairlead.api.objects import key_of, plain
+from fairlead.api.objects import key_of
 from fairlead.api.plan import AGAIN, Context, Plan
 from fairlead.api.writing import DROPPED_EMPTY, admit_and_validate, drop_empty, plan_create, stamp_new
 from fairlead.core import codec, ids, yaml_text
@@ -62,8 +62,8 @@ def _apply(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply 
         if request.subresource:
             raise not_found(kind, request.name)
         return _create(desk, request, kind, context, config, warnings)
-    current = find(desk, kind, request)
-    old, managed = plain(current)
+    known = before(find(desk, kind, request))
+    old, managed = known.tree, known.managed
     wanted = _within(kind, request.subresource, config)
     result = _without_empty(_applied(desk, request, kind, context, old, wanted, stored_entries(managed)))
     new = _merged(kind, request, old, config, result.tree)
@@ -71,18 +71,7 @@ def _apply(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply 
         new = _annotated(request, config, new)
     body.check_structure(desk, kind.schema, new, "Ignore", kind=kind)
     owned = encoded_entries(result.entries)
-    return change(
-        desk,
-        request,
-        kind,
-        context,
-        current=current,
-        old=old,
-        new=new,
-        warnings=warnings,
-        managed=managed,
-        owned=owned,
-    )
+    return change(desk, request, kind, context, known, new, warnings, owned)
 
 
 def configuration(request: Request, api_version: str, kind: str) -> Json:

@@ -5,13 +5,10 @@ What is applied (server-side apply) is the matter of `verbs/apply.py`.
 
 from __future__ import annotations
 
-import msgspec
-
 from fairlead.api import body, options, spec_cache, spec_split
-from fairlead.api.changing import change
+from fairlead.api.changing import Before, before, change
 from fairlead.api.desk import Desk
 from fairlead.api.finding import find
-from fairlead.api.objects import plain
 from fairlead.api.plan import Context, Plan
 from fairlead.api.verbs.apply import apply
 from fairlead.core import codec
@@ -34,42 +31,25 @@ def patch(desk: Desk, request: Request, kind: Kind, context: Context, addressed:
     if check_media(request, kind) == APPLY_PATCH:
         return apply(desk, request, kind, context)
     options.check_patch(request.query)
-    current = find(desk, kind, request)
-    old, spec, managed = _opened(desk, request, kind, current)
-    whole = old
-    if managed and (b"managedFields" in request.body or b"\\u" in request.body):
+    known = _opened(desk, request, kind, find(desk, kind, request))
+    whole = known.tree
+    if known.managed and (b"managedFields" in request.body or b"\\u" in request.body):
         # The patch may be about them: then, and only then, it must find them.
-        whole = {**old, "metadata": {**old["metadata"], "managedFields": codec.decode(managed)}}
-    new, warnings = apply_patch(desk, request, kind.schema, whole, level, kind, settled=spec is not None)
-    return change(
-        desk,
-        request,
-        kind,
-        context,
-        current=current,
-        old=old,
-        new=new,
-        warnings=warnings,
-        spec=spec,
-        managed=managed,
-        addressed=addressed,
-    )
+        whole = {**whole, "metadata": {**whole["metadata"], "managedFields": codec.decode(known.managed)}}
+    settled = known.spec is not None
+    new, warnings = apply_patch(desk, request, kind.schema, whole, level, kind, settled=settled)
+    return change(desk, request, kind, context, known, new, warnings, addressed=addressed)
 
 
-def _opened(
-    desk: Desk, request: Request, kind: Kind, current: Entry
-) -> tuple[Json, msgspec.Raw | None, bytes]:
-    """The object as it is, the bytes of its spec if this is about its status and they are known to be right, and its
-    managedFields."""
+def _opened(desk: Desk, request: Request, kind: Kind, current: Entry) -> Before:
     judged = desk.policies.active and desk.policies.concern(kind, request.subresource)
     if request.subresource == "status" and kind.beside_spec is not None and not judged:
         found = spec_split.split_entry(current)
         if found is not None:
             spec = spec_cache.settled_spec(desk.tables, kind, found.opened.spec)
             if spec is not None:
-                return found.opened.tree(spec), found.opened.spec, found.managed
-    old, managed = plain(current)
-    return old, None, managed
+                return Before(current, found.opened.tree(spec), found.managed, found.opened.spec)
+    return before(current)
 
 
 def check_media(request: Request, kind: Kind | None = None) -> str:
