@@ -124,7 +124,6 @@ class Store:
         # What readers ask many times for a request is no more than this: the durable state's own.
         self.get = self._durable.objects.get
         self.list = self._durable.objects.list
-        self.damaged: Mapping[Key, Damaged] = self._durable.damaged
         self._journal = journal
         self._next = recovered.revision + 1  # the revision that the next change gets
         self._overlay: dict[Key, CommittedChange] = {}  # the newest pending change of each key
@@ -328,7 +327,6 @@ class Store:
         missed = self._missed(recovered.revision)
         durable.apply(missed)
         durable.reload(recovered)
-        self.damaged = durable.damaged
         self._next = recovered.revision + 1
         self.phase, self._halt = StorePhase.OPEN, ""
         instructions: list[Instruction] = [Publish(tuple(missed))] if missed else []
@@ -379,6 +377,10 @@ class Store:
 
     def changes_after(self, revision: int, resource: str, limit: int) -> Sequence[CommittedChange]:
         return self._durable.changes_after(revision, resource, limit)
+
+    @property
+    def damaged(self) -> Mapping[Key, Damaged]:
+        return self._durable.damaged
 
     @property
     def lost(self) -> Sequence[Lost]:
