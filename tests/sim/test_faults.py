@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
+from math import factorial
 
 import pytest
 
+from fairlead.model.key import Key
 from fairlead.sim.calls import FATES, TOUCHED
 from fairlead.sim.chance import Chance
 from fairlead.sim.faults import CALM, MEANING, NodeFaults
 from fairlead.sim.incidents.pinned import LEADER
+from fairlead.sim.network import in_order
 from fairlead.sim.run import Runner
 from fairlead.sim.scenario import PinnedFault
 from fairlead.sim.world import Run
 from fairlead.sim.worlds import seesaw
 from fairlead.sim.worlds.roster import WORLDS
+from fairlead.store.contract import Entry
 from tests.sim.directed import Asked, calls, calm
 
 # Pinned by the worlds that are made for them.
@@ -84,3 +88,16 @@ def test_while_the_way_of_requests_is_cut_watches_go_on_and_no_call_arrives() ->
     pods = [step.text.split(" ")[0] for step in wrote if " pods/" in step.text and step.ms < until - 100]
     assert pods
     assert all(each in heard for each in pods)
+
+
+def test_a_list_comes_in_every_order_and_as_it_is_where_all_is_calm() -> None:
+    for count in range(1, 6):
+        listed = tuple(Entry(Key("pods", "default", str(at)), "u", at, b"", 0) for at in range(count))
+        orders = factorial(count)
+        found = [in_order(listed, number, orders) for number in range(orders)]
+        assert len(set(found)) == orders
+        assert found[0] == listed
+        assert found[1 % orders] == (listed[::-1] if count > 1 else listed)
+    many = tuple(Entry(Key("pods", "default", str(at)), "u", at, b"", 0) for at in range(30))
+    assert len({in_order(many, number, factorial(20)) for number in range(40)}) == 40
+    assert set(in_order(many, 7, factorial(20))) == set(many)

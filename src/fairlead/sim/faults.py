@@ -131,7 +131,7 @@ MEANING: dict[str, tuple[str, str]] = {
         "a list of a mirror",
         "shows the state of up to twenty seconds ago, as from a replica that lags",
     ),
-    "list_reordered": ("a list of a mirror", "comes in another order"),
+    "list_reordered": ("a list of a mirror", "comes in any other order"),
     "watch_lag": ("a delivery of a watch", "comes up to twelve seconds later"),
     "watch_broken": ("a delivery of a watch", "the connection breaks; the mirror goes on from where it was"),
     "watch_expired": ("a delivery of a watch", "410 for this kind alone; the mirror lists again"),

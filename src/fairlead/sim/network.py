@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from hashlib import blake2b
+from math import factorial
 
 from fairlead.cache import events as mirrored
 from fairlead.sim.calls import DELAYS_MS, CallLink
@@ -28,6 +30,7 @@ _WATCH_DELAYS = (
 _CHANGES_PER_DELIVERY = 256
 _REPEATED_MAX = 8
 _STALE_MS_MAX = 20_000
+_ORDERED_MAX = 20  # entries of which every order has a number
 
 Tell = Callable[..., None]  # one or several mirrored.Event: what arrives together
 Clock = Callable[[], float]
@@ -50,6 +53,25 @@ class FollowedWatch:
     is_held: bool = False
     unknown: _Changes = field(default_factory=list)  # what the server that is behind has yet to learn
     delivered: _Changes = field(default_factory=list)  # the last few
+
+
+def in_order(entries: tuple[Entry, ...], number: int, orders: int) -> tuple[Entry, ...]:
+    """In the order of this number, of so many: 0 is as they are, 1 the other way round, and then each order there is.
+    More entries than `_ORDERED_MAX` have too many orders: some of them."""
+    if number < 2:
+        return entries[::-1] if number else entries
+    if len(entries) > _ORDERED_MAX:
+        places = sorted(range(len(entries)), key=lambda at: blake2b(b"%d %d" % (number, at)).digest())
+        return tuple(entries[at] for at in places)
+    left, found = list(entries), []
+    number = (
+        1 if number == orders - 1 else number
+    )  # the last is the other way round, and has changed places with 1
+    while left:
+        orders //= len(left)
+        found.append(left.pop(number // orders))
+        number %= orders
+    return tuple(found)
 
 
 class Link(CallLink):
@@ -94,8 +116,9 @@ class Link(CallLink):
         revision = self._server.revision_at(since, resource)
         entries = self._entries(resource, revision)
         if reordered.happens(self.faults.list_reordered) and entries:
-            first = self._chance.stream("list.first", reordered.actor).choose(len(entries))
-            entries = (*entries[first:][::-1], *entries[:first])
+            orders = factorial(min(len(entries), _ORDERED_MAX))
+            number = self._chance.details("list.order", reordered).choose(orders)
+            entries = in_order(entries, number, orders)
         return entries, revision
 
     def _list_chances(self, resource: str) -> tuple[Stream, FaultStream, FaultStream, FaultStream]:

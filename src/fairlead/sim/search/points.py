@@ -102,6 +102,8 @@ def single_faults(point: FaultPoint) -> tuple[tuple[str, Forced], ...]:
         return tuple((fate.replace("_", " "), _fated(point, fate)) for fate in _fates(point))
     if point.label == "watch_lag":
         return (("view frozen", (fires, _how(point, "watch.lag", _LAG_MAX))),)
+    if point.label == "list_reordered":
+        return (("list reordered", (fires, _how(point, "list.order", 1))),)
     if point.label == "incident":
         return tuple((f"incident {value}", ((name, value),)) for value in point.values)
     return ((point.label.replace("_", " "), (fires,)),)
