@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -14,10 +16,12 @@ from fairlead.sim.chance import Chance
 from fairlead.sim.documents import faults_document, faults_of, scenario_document, scenario_of
 from fairlead.sim.player import FoundBy, play_again, record, trail_of
 from fairlead.sim.run import Runner
-from fairlead.sim.trail import Trail, TrailStep
+from fairlead.sim.trail import NO_CAUSE, Trail, TrailStep
 from fairlead.sim.worlds.roster import WORLDS
 from tests.sim import tiny
 from tests.sim.artifacts import planted_artifact, planted_case, planted_run
+
+KEPT = Path(__file__).parent / "corpus"
 
 
 def test_a_run_is_played_again_to_the_byte_from_its_file() -> None:
@@ -153,6 +157,50 @@ def test_a_placement_that_breaks_something_is_told_with_what_its_batch_had_read(
     assert told.decision.data == attempt
     assert told.read == {"nodes": 3}
     assert [each.step.number for each in told.unseen] == [0]
+
+
+def test_a_failure_names_the_commit_that_shows_it_and_not_the_last_of_its_batch() -> None:
+    scenario, faults = WORLDS["certificates"]
+    run = Runner(scenario(), faults, "fairlead.sim.zoo.approved_by_address:plant").play(Chance(0), trail=True)
+    assert run.violation is not None
+    assert run.trail is not None
+    told = account(run.trail)
+    assert told is not None
+    assert told.revision == run.violation.revision > 0
+    assert told.writer == "user jane"
+    noted = Trail(run.trail[:-1])
+    noted.append(
+        TrailStep(len(noted), 1, "server", "committed", f"{told.revision + 1} pods//other by people")
+    )
+    assert noted.shown_by(told.revision, len(noted) - 1) == told.violation.cause
+    assert noted.shown_by(0, len(noted) - 1) == NO_CAUSE
+
+
+@pytest.mark.parametrize("name", ["event_forgotten", "lease_of_nobody", "status_skipped_on_refusal"])
+def test_what_no_write_broke_is_blamed_on_none(name: str) -> None:
+    run = play_again(read_artifact((KEPT / f"{name}.jsonl").read_bytes())).run
+    told = account(run.trail or Trail())
+    assert told is not None
+    assert (told.write, told.decision, told.revision) == (None, None, 0)
+    assert not any(line.startswith(("  written", "  decided")) for line in told.lines())
+
+
+def test_of_many_kinds_that_were_read_those_that_had_changed_come_first() -> None:
+    reads = {f"kind-number-{at}": [7, 7] for at in range(20)}
+    record = json.dumps({"time": "t", "controller": "replicaset", "object": "x", "reads": reads})
+    steps = [
+        TrailStep(0, 10, "server", "committed", "8 kind-number-19/default/a by people"),
+        TrailStep(1, 10, "plane-0", "record", "", record),
+        TrailStep(2, 10, "plane-0", "call", "1 replicaset create pods default//", "", 1),
+        TrailStep(3, 10, "server", "committed", "9 pods/default/b by replicaset of plane-0", "", 2),
+        TrailStep(4, 10, "world", "violation", "it: broke", "", 3),
+    ]
+    told = account(Trail(steps))
+    assert told is not None
+    [line] = [each for each in told.lines() if each.startswith("  decided")]
+    assert "having read kind-number-19 at 7, kind-number-0 at 7, " in line
+    assert line.endswith(", ...")
+    assert len(line) <= 150
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,11 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from fairlead.sim.trail import Trail, TrailStep
+from fairlead.sim.trail import COMMITTED, NO_CAUSE, Trail, TrailStep
 
 _SHOWN = 8  # of each list
 _WIDTH = 150
+_MORE = " ..."
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +53,23 @@ class FailureAccount:
         if self.write is not None:
             yield f"  written   {seconds(self.write)} s, {object_of(self.write)} by {self.writer}"
         if self.decision is not None:
-            read = ", ".join(f"{name} at {revision}" for name, revision in sorted(self.read.items()))
-            yield f"  decided   {seconds(self.decision)} s by {self.decision.actor}, having read {read}"[
-                :_WIDTH
-            ]
+            yield self._decided(self.decision)
         yield from _listed("unseen", [f"{seconds(each.step)} s  {each.step.text}" for each in self.unseen])
         yield from _listed("faults", [f"{seconds(each)} s  {each.text}" for each in self.faults])
         causes = [f"{seconds(each)} s  {each.actor}: {shown(each)}" for each in self.causes]
         yield from _listed("causes", causes[-_SHOWN:])
+
+    def _decided(self, decision: TrailStep) -> str:
+        """As many kinds as there is room for; first those of which something had changed."""
+        changed = {each.resource for each in self.unseen}
+        kinds = sorted(self.read, key=lambda name: (name not in changed, name))
+        line = f"  decided   {seconds(decision)} s by {decision.actor}, having read"
+        for at, name in enumerate(kinds):
+            more = f" {name} at {self.read[name]}{',' if at < len(kinds) - 1 else ''}"
+            if len(line) + len(more) > _WIDTH - len(_MORE):
+                return line + _MORE
+            line += more
+        return line
 
 
 def account(trail: Trail) -> FailureAccount | None:
@@ -67,13 +77,13 @@ def account(trail: Trail) -> FailureAccount | None:
     if not trail or trail[-1].kind != "violation":
         return None
     violation = trail[-1]
-    chain = trail.chain(violation.number)
-    write = next((step for step in reversed(chain) if step.kind == "committed"), None)
-    if write is None:
-        write = _last_commit(trail, violation)
+    cause = trail[violation.cause] if violation.cause != NO_CAUSE else None
+    write = cause if cause is not None and cause.kind == COMMITTED else None
     until = write.number if write is not None else violation.number
     chain = trail.chain(until)
-    call = next((step for step in reversed(chain) if step.kind == "call"), None)
+    # Nobody's decision is behind what is neither a write nor the refusal of one.
+    is_asked = write is not None or (cause is not None and cause.kind == "call")
+    call = next((step for step in reversed(chain) if step.kind == "call"), None) if is_asked else None
     decision = _decision(trail, call) if call is not None else None
     read = _read(trail, decision)
     return FailureAccount(
@@ -119,13 +129,6 @@ def shown(step: TrailStep) -> str:
     return f"{step.kind} {step.text}"[:_WIDTH]
 
 
-def _last_commit(trail: Trail, violation: TrailStep) -> TrailStep | None:
-    """Of what is found at a commit, that commit is among the last steps, though not a cause by itself."""
-    near = (step for step in reversed(trail) if step.kind == "committed")
-    last = next(near, None)
-    return last if last is not None and last.ms == violation.ms else None
-
-
 def _decision(trail: Trail, call: TrailStep) -> TrailStep | None:
     """The record that belongs to a call is noted right after the calls of its decision, or before them."""
     after = (
@@ -156,7 +159,7 @@ def _read(trail: Trail, decision: TrailStep | None) -> dict[str, int]:
 
 def _unseen(trail: Trail, read: dict[str, int], until: int) -> Iterator[UnseenChange]:
     for step in trail[:until]:
-        if step.kind == "committed":
+        if step.kind == COMMITTED:
             resource = object_of(step).partition("/")[0]
             if resource in read and revision_of(step) > read[resource]:
                 yield UnseenChange(step, resource)

@@ -11,6 +11,7 @@ from hashlib import blake2b
 
 from fairlead.sim.time import Timeline
 from fairlead.sim.trail import Trail, TrailStep
+from fairlead.sim.violation import Violation
 
 _GATHER = 72  # parts that are hashed at once: few enough that they are not copied to fresh pages each time
 
@@ -45,6 +46,13 @@ class Digest:
             before = timeline.cause if cause is None else cause
             self.trail.append(TrailStep(number, timeline.ms, actor, kind, text, "", before))
             timeline.cause = number
+
+    def violated(self, actor: str, violation: Violation) -> None:
+        """The last step. What a commit shows follows from that commit, and not from the last that was noted: the server
+        notes those of a batch before any is judged."""
+        if self.trail is not None:
+            self._timeline.cause = self.trail.shown_by(violation.revision, self._timeline.cause)
+        self.add(b"violation", actor, str(violation))
 
     def add_choices(self, choices: Sequence[tuple[str, str, int, int, int, bool]]) -> None:
         """All that chance had a part in, at the end of the run."""

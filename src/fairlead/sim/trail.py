@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 NO_CAUSE = -1
+COMMITTED = "committed"  # the kind of a step that has a revision, an object and its writer
 
 
 class TrailStep(NamedTuple):
@@ -36,3 +37,12 @@ class Trail(list[TrailStep]):
             found.append(self[number])
             number = self[number].cause
         return found[::-1]
+
+    def shown_by(self, revision: int, cause: int) -> int:
+        """The commit of this revision, if it was noted; else the cause, unless that is a commit: it was only the last
+        that was noted."""
+        begins = f"{revision} "
+        for step in reversed(self):
+            if step.kind == COMMITTED and step.text.startswith(begins):
+                return step.number
+        return NO_CAUSE if cause != NO_CAUSE and self[cause].kind == COMMITTED else cause

@@ -223,7 +223,7 @@ class World:
             violation = Violation("no-exception", f"{type(raised).__name__}: {raised}")
             violation.__cause__ = raised
         if violation is not None:
-            self.digest.add(b"violation", WORLD, str(violation))
+            self.digest.violated(WORLD, violation)
         self.digest.add_choices(self.chance.choices)
         return Run(
             violation=violation,

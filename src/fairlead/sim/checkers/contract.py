@@ -50,6 +50,7 @@ from fairlead.model.views.objectives import OBJECTIVES
 from fairlead.model.views.runbooks import RUNBOOK_RUNS
 from fairlead.port.request import Reply, Request
 from fairlead.sim.decoded import Decoded
+from fairlead.sim.violation import Violation
 from fairlead.store.contract import DELETED, CommittedChange
 from fairlead.store.damage import is_stand_in
 
@@ -298,8 +299,12 @@ class Observed:
                 origin=origins.get(entry.revision, ""),
                 seconds=seconds,
             )
-            for saw in self._saw.get(key.resource) or self._shown(key.resource):
-                saw(sight)
+            try:
+                for saw in self._saw.get(key.resource) or self._shown(key.resource):
+                    saw(sight)
+            except Violation as broken:
+                broken.revision = 0 if broken.overdue else entry.revision
+                raise
 
     def _shown(self, resource: str) -> tuple[Callable[[SeenChange], None], ...]:
         places = _places(tuple(map(type, self._checkers)), resource)

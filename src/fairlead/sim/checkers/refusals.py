@@ -52,9 +52,12 @@ class RefusalsEnd:
                 raise Violation(
                     self.name,
                     f"{key.name} has {len(pods)} of {found.spec.replicas} pods, though nothing refuses them",
+                    overdue=True,
                 )
             if sight.seconds - self._silent.get(key, sight.seconds) > _TOLD_SECONDS:
-                raise Violation(self.name, f"{key.name} says {told} (pods, ready), there are {there}")
+                raise Violation(
+                    self.name, f"{key.name} says {told} (pods, ready), there are {there}", overdue=True
+                )
 
     def quiesced(self, objects: CommittedObjects, seconds: float) -> None:
         """Says nothing about rest: what is refused for good is tried, and told of, for ever."""

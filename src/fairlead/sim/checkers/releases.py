@@ -140,6 +140,7 @@ class RepairGoesOn:
                 raise Violation(
                     self.name,
                     f"{name} was released {sight.seconds - since:.0f} s ago, and nothing has taken its place",
+                    overdue=True,
                 )
 
     def _begin_anew(self, owner: str, seconds: float) -> None:

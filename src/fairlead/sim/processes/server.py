@@ -32,6 +32,7 @@ from fairlead.sim.memory import Memory
 from fairlead.sim.older_server import OlderServer
 from fairlead.sim.processes.disk import SimulatedDisk
 from fairlead.sim.time import Timeline
+from fairlead.sim.trail import COMMITTED
 from fairlead.sim.violation import Violation
 from fairlead.store.contract import (
     Batch,
@@ -280,12 +281,12 @@ class SimulatedServer:
 
     def _carry_out(self, instructions: tuple[Instruction, ...]) -> None:
         origins: dict[int, str] = {}
-        resolved: list[tuple[_Waiting, CommitOutcome]] = []
+        resolved: list[tuple[_Waiting, CommitOutcome, int]] = []
         for instruction in instructions:
             if isinstance(instruction, Resolve):
                 waiting = self._waiting.pop(instruction.ticket)
                 outcome = instruction.outcome
-                resolved.append((waiting, outcome))
+                cause = waiting.cause
                 if isinstance(outcome, Committed):
                     for entry in outcome.entries:
                         if entry.revision > self._durable:
@@ -295,7 +296,9 @@ class SimulatedServer:
                         if self._digest.trail is not None:
                             by = waiting.origin or "the system"
                             told = f"{entry.revision} {'/'.join(entry.key)} by {by}"
-                            self._digest.tell("committed", SERVER, told, waiting.cause)
+                            self._digest.tell(COMMITTED, SERVER, told, waiting.cause)
+                            cause = self._timeline.cause
+                resolved.append((waiting, outcome, cause))
         life = self._life
         for instruction in instructions:
             if isinstance(instruction, Resolve):
@@ -308,7 +311,8 @@ class SimulatedServer:
                 self._append(instruction.batch)
             elif isinstance(instruction, ReadAgain):
                 self.later(2, self._reread)
-        for waiting, outcome in resolved:
+        for waiting, outcome, cause in resolved:
+            self._timeline.cause = cause
             if waiting.done is not None and life == self._life:
                 waiting.done(outcome)
 
