@@ -8,8 +8,12 @@ from pathlib import Path
 
 import pytest
 
+import fairlead
 from fairlead.core import codec
 from fairlead.core.errors import UsageError
+from fairlead.decision.contract import Decision
+from fairlead.decision.decider import Decider
+from fairlead.model.views import REPLICASETS
 from fairlead.replay.artifact import read_artifact, write_artifact
 from fairlead.sim.account import account, shown
 from fairlead.sim.chance import Chance
@@ -20,6 +24,13 @@ from fairlead.sim.trail import NO_CAUSE, Trail, TrailStep
 from fairlead.sim.worlds.roster import WORLDS
 from tests.sim import tiny
 from tests.sim.artifacts import planted_artifact, planted_case, planted_run
+
+
+def somebody() -> Decider:
+    return Decider(
+        name="somebodys", reads=(REPLICASETS,), wakes=(), decide=lambda reading, key, now: Decision()
+    )
+
 
 KEPT = Path(__file__).parent / "corpus"
 
@@ -33,6 +44,14 @@ def test_a_run_is_played_again_to_the_byte_from_its_file() -> None:
     _, run = planted_run()
     assert replayed.run.digest == run.digest == artifact.head.digest  # as it was when the seed drew it
     assert [step[:5] for step in artifact.steps] == [tuple(step)[1:6] for step in run.trail or ()]
+
+
+def test_it_says_of_which_version_the_controllers_are_but_of_those_of_others() -> None:
+    usual = planted_artifact()
+    assert {each.version for each in usual.controllers} == {fairlead.__version__}
+    scenario = replace(tiny.scenario(), controllers=(somebody,))
+    other = record(replace(planted_case(), scenario=scenario, choices=()), "", FoundBy("tiny"))
+    assert {each.name: each.version for each in other.controllers}["somebodys"] == ""
 
 
 def test_on_other_code_the_first_step_that_differs_is_named() -> None:

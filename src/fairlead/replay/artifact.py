@@ -66,6 +66,9 @@ class ArtifactHead(msgspec.Struct, frozen=True, kw_only=True):
 class RecordedController(msgspec.Struct, frozen=True):
     name: str
     reads: tuple[str, ...]
+    version: str = (
+        ""  # of fairlead, if it comes from there; of another's, and in older files, it is not known
+    )
 
 
 class RecordedObject(msgspec.Struct, frozen=True):

@@ -193,7 +193,7 @@ def capture(origin: Origin, since: float, until: float, namespace: str = "") -> 
     return Artifact(
         head=head,
         controllers=tuple(
-            RecordedController(each.name, tuple(resource.name for resource in each.reads))
+            RecordedController(each.name, tuple(resource.name for resource in each.reads), facts.fairlead)
             for each in usual_deciders()
         ),
         objects=tuple(map(_object, _entries(histories.values()))),

@@ -16,6 +16,7 @@ import msgspec
 
 import fairlead
 from fairlead.core import codec
+from fairlead.decision.decider import Decider
 from fairlead.model.key import Key
 from fairlead.replay.artifact import (
     Artifact,
@@ -91,7 +92,7 @@ def record(case: Case, plant: str, found: FoundBy, backup: Backup | None = None)
         scenario=_plain(scenario_document(case.scenario)),
         faults=_plain(faults_document(case.faults_of)),
         controllers=tuple(
-            RecordedController(each.name, tuple(resource.name for resource in each.reads))
+            RecordedController(each.name, tuple(resource.name for resource in each.reads), _version(each))
             for each in deciders
         ),
         objects=tuple(_object(change.entry) for change in runner.backup().changes),
@@ -114,6 +115,13 @@ def play_again(artifact: Artifact, plant: str | None = None) -> Replayed:
 
 def trail_of(artifact: Artifact) -> Trail:
     return Trail(TrailStep(number, *step) for number, step in enumerate(artifact.steps))
+
+
+def _version(decider: Decider) -> str:
+    """Records of a simulated plane have none: they are a part of the digest, and a kept run is to be the same when
+    nothing but the number of the release has changed."""
+    module = getattr(getattr(decider.decide, "func", decider.decide), "__module__", "")
+    return fairlead.__version__ if module.startswith("fairlead.") else ""
 
 
 def _plain(document: Json) -> Json:

@@ -27,7 +27,7 @@ ARTIFACT = Artifact(
     head=HEAD,
     scenario={"name": "tiny", "planes": 2},
     faults={"kind": "Faults"},
-    controllers=(RecordedController("replicaset", ("pods",)),),
+    controllers=(RecordedController("replicaset", ("pods",), "0.2.0"),),
     objects=(RecordedObject(("pods", "default", "web"), "u-1", 4, msgspec.Raw(b'{"kind":"Pod"}')),),
     choices=(("call", "plane-0 x", 3, 4, 2, True), ("watch.lag", "plane-0 pods", 0, 12_000, 11_999, False)),
     steps=(
@@ -64,6 +64,12 @@ def test_every_line_is_one_named_thing_in_json() -> None:
         *["step"] * 2,
         "end",
     ]
+
+
+def test_a_controller_of_an_older_file_has_no_version() -> None:
+    older = [line.replace(b',"version":"0.2.0"', b"") for line in LINES[:-1]]
+    assert older != LINES[:-1]
+    assert read_artifact(sealed(*older)).controllers == (RecordedController("replicaset", ("pods",)),)
 
 
 def test_line_ends_of_another_system_do_no_harm() -> None:
