@@ -93,18 +93,9 @@ def _pod(sources: Sources, text: str) -> Pod | None:
 def _last_attempt(sources: Sources, pending: list[Pod]) -> Asking[PlacementAttempt]:
     """Of the pod that has waited longest."""
     pod = min(pending, key=lambda each: (each.metadata.creation_timestamp, each.metadata.name))
-    meta = pod.metadata
-    found = yield from records.attempts_of(
-        sources.journal,
-        sources.index,
-        meta.namespace,
-        meta.name,
-        1,
-        lambda each: bool(each.record["uid"] == meta.uid),
-    )
-    if not found:
+    line = yield from records.attempt_of(sources.journal, sources.index, pod)
+    if line is None:
         return PlacementAttempt(pod, None, None)
-    [line] = found
     policy = sources.policy(line.record)
     if policy is None or line.record.get("node"):
         return PlacementAttempt(pod, line, None)

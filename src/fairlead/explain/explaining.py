@@ -220,23 +220,14 @@ def _as_it_is_now(sources: Sources, pod: Pod, why: str) -> Asking[tuple[Snapshot
 
 
 def _when_placed(sources: Sources, pod: Pod) -> Asking[tuple[Snapshot, Facts, Policy, str] | str]:
-    meta = pod.metadata
-    placed = (meta.uid, pod.spec.node_name)
-    found = yield from records.attempts_of(
-        sources.journal,
-        sources.index,
-        meta.namespace,
-        meta.name,
-        1,
-        lambda each: (each.record["uid"], each.record.get("node")) == placed,
-    )
-    if not found:
+    found = yield from records.attempt_of(sources.journal, sources.index, pod, pod.spec.node_name)
+    if found is None:
         return "no attempt that placed it is on record"
-    policy = sources.policy(found[0].record)
-    inputs = yield from _inputs(sources, found[0], policy)
+    policy = sources.policy(found.record)
+    inputs = yield from _inputs(sources, found, policy)
     if isinstance(inputs, str) or policy is None:
         return str(inputs)
-    return (yield from _placed_again(inputs, policy, found[0].record["time"]))
+    return (yield from _placed_again(inputs, policy, found.record["time"]))
 
 
 def _placed_again(

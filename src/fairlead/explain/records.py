@@ -17,6 +17,7 @@ from fairlead.control.record import STREAM
 from fairlead.core import codec
 from fairlead.explain.asking import Asking
 from fairlead.explain.index import DecisionIndex, touched_by
+from fairlead.model.views import Pod
 from fairlead.store.contract import Journal, Note
 
 Json = dict[str, Any]
@@ -81,6 +82,19 @@ def attempts_of(
         if len(lines) < _PAGE:
             return found
         before = lines[-1].sequence
+
+
+def attempt_of(
+    journal: Journal, index: DecisionIndex, pod: Pod, node: str | None = None
+) -> Asking[NumberedRecord | None]:
+    """The newest attempt to place this very pod, or the one that put it on that node; None: not on record."""
+    meta = pod.metadata
+
+    def is_it(each: NumberedRecord) -> bool:
+        return each.record["uid"] == meta.uid and node in (None, each.record.get("node"))
+
+    found = yield from attempts_of(journal, index, meta.namespace, meta.name, 1, is_it)
+    return found[0] if found else None
 
 
 def _is_attempt(record: Json, key: str) -> bool:
