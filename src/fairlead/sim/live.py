@@ -31,13 +31,13 @@ from fairlead.model.views import (
     Resource,
 )
 from fairlead.sim.checkers.addresses import OneAddress
-from fairlead.sim.checkers.autoscaling import ScalesWithinBounds
 from fairlead.sim.checkers.bound_once import BoundOnce
 from fairlead.sim.checkers.capacity import Capacity
 from fairlead.sim.checkers.contract import Checker, SeenChange
 from fairlead.sim.checkers.observed_generation import ObservedGeneration
 from fairlead.sim.checkers.reservations import OneReservation
 from fairlead.sim.checkers.revisions import RevisionsIncrease
+from fairlead.sim.checkers.scale_bounds import ScalesWithinBounds
 from fairlead.sim.violation import Violation
 from fairlead.store.contract import ADDED, DELETED, CommittedChange, Entry
 

@@ -1,12 +1,11 @@
 """Quotas are never exceeded: neither by what they say is used, nor by what the pods they count request.
 
-`quota-kept` judges PlacementQuotas as pods come to nodes, `resource-quota-kept` the number of pods of a ResourceQuota
-as they are created; the first judges also what a status says is used when that rises: no more than was used at any
-time in the moments before. A released pod counts until it says that another has its quota, or its deletion was asked
-for. Nobody is to blame for a limit that was lowered below what is used, nor for a released pod that counts again: then
-nothing may be added, but by one that gets another's quota in the same commit. When an original counts again nobody has
-taken its place but who is on the way out. At rest a ResourceQuota says what is used. Beyond its own a quota takes no
-more than its borrowingLimit, and a cohort no more than its members lend (`cohorts.py`).
+`quota-kept` judges PlacementQuotas as pods come to nodes, and also what a status says is used when that rises: no more
+than was used at any time in the moments before (`resource-quota-kept` is in `pod_numbers.py`). A released pod counts
+until it says that another has its quota, or its deletion was asked for. Nobody is to blame for a limit that was lowered
+below what is used, nor for a released pod that counts again: then nothing may be added, but by one that gets another's
+quota in the same commit. When an original counts again nobody has taken its place but who is on the way out. Beyond its
+own a quota takes no more than its borrowingLimit, and a cohort no more than its members lend (`cohorts.py`).
 """
 
 from __future__ import annotations
@@ -16,13 +15,14 @@ from typing import Any
 from fairlead.model.key import Key
 from fairlead.model.marks import QUOTA_GIVEN
 from fairlead.model.selectors import matches_label_selector
-from fairlead.model.views import NODES, PLACEMENT_QUOTAS, PODS, RESOURCE_QUOTAS
+from fairlead.model.views import NODES, PLACEMENT_QUOTAS, PODS
 from fairlead.sim.checkers.cohorts import describe_overlent, members_of, most_allowed
 from fairlead.sim.checkers.contract import CommittedObjects, SeenChange
 from fairlead.sim.checkers.room import Amounts, Bound, add, describe_excess, parse_amounts
 from fairlead.sim.violation import Violation
 
 BOUND = "Bound"  # reason of the condition: the other has a node
+
 # A status is what its controller counted when it decided; pods may have gone before it was written.
 _COUNTED_SECONDS = 16.0
 
@@ -138,64 +138,6 @@ class QuotaKept:
         over = describe_excess(used, {name: max(value, excused.get(name, 0)) for name, value in hard.items()})
         if over:
             raise Violation(self.name, f"{at.name} has {over} with {what}")
-
-
-class ResourceQuotaKept:
-    name = "resource-quota-kept"
-    sees = frozenset({RESOURCE_QUOTAS.name, PODS.name})
-
-    def __init__(self) -> None:
-        self._limits: dict[Key, int] = {}
-        self._counted: dict[str, set[Key]] = {}  # namespace -> pods that count
-        self._yielded_at: dict[str, float] = {}  # namespace -> when one last handed its quota over
-        self._leaving: set[Key] = set()
-
-    def saw(self, sight: SeenChange) -> None:
-        key = sight.key
-        if key.resource == RESOURCE_QUOTAS.name:
-            limit = sight.after.spec.hard.get("pods") if sight.after is not None else None
-            if limit is None:
-                self._limits.pop(key, None)
-            else:
-                self._limits[key] = int(limit)
-        elif key.resource == PODS.name:
-            self._pod(sight)
-
-    def _pod(self, sight: SeenChange) -> None:
-        space, pod = sight.key.namespace, sight.after
-        counted = self._counted.setdefault(space, set())
-        counts = pod is not None and not pod.finished and keeps_quota(pod, "Created", BOUND)
-        if counts and sight.before is None:
-            handed = self._yielded_at.get(space, -1.0) == sight.seconds
-            for at, limit in self._limits.items():
-                if at.namespace == space and len(counted) >= limit and not handed:
-                    told = f"{sight.key.name} was created when {len(counted)} pods counted, and {limit} may"
-                    raise Violation(self.name, f"{at.name}: {told}")
-        (self._leaving.add if sight.last.metadata.deletion_timestamp else self._leaving.discard)(sight.key)
-        if counts:
-            counted.add(sight.key)
-            if sight.before is not None and sight.before.released and not pod.released:
-                self._back(sight)
-            return
-        if sight.key in counted and pod is not None and pod.released:
-            self._yielded_at[space] = sight.seconds
-        counted.discard(sight.key)
-
-    def _back(self, sight: SeenChange) -> None:
-        staying = len(self._counted[sight.key.namespace] - self._leaving)
-        for at, limit in self._limits.items():
-            if at.namespace == sight.key.namespace and staying > limit:
-                told = f"{sight.key.name} counts again, and {staying} pods are to stay, where {limit} may"
-                raise Violation(self.name, f"{at.name}: {told}")
-
-    def quiesced(self, objects: CommittedObjects, seconds: float) -> None:
-        for key in self._limits:
-            told = objects.of(RESOURCE_QUOTAS.name)[key].status.used.get("pods")
-            counted = len(self._counted.get(key.namespace, ()))
-            if told != str(counted):
-                raise Violation(
-                    self.name, f"{key.name} says that {told} pods are used, and there are {counted}"
-                )
 
 
 def is_about(quota: Any, labels: dict[str, str]) -> bool:

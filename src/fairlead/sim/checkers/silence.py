@@ -1,8 +1,7 @@
 """What is made of a node's silence is judged by when its lease was really renewed, not by what an observer heard.
 
-silence-is-real    a node is marked, and its pods are released, only if its lease had not been renewed for as long as
-                   the policy asks: an observer that is cut off itself may do nothing to anybody
-ends-in-time       nothing of a pod runs later after its node's last renewal than the deadline that its status tells
+silence-is-real: a node is marked, and its pods are released, only if its lease had not been renewed for as long as the
+policy asks. An observer that is cut off itself may do nothing to anybody.
 """
 
 from __future__ import annotations
@@ -17,13 +16,12 @@ from fairlead.model.views import EVIDENCE_POLICIES, LEASES, NODES, PODS
 from fairlead.reconcile.nodes.pod_marks import released_condition
 from fairlead.sim.checkers.contract import CommittedObjects, SeenChange
 from fairlead.sim.checkers.releases import is_release
-from fairlead.sim.processes.runs import ProcessRun
 from fairlead.sim.violation import Violation
 
-_SLACK = 0.01  # instants are whole milliseconds
+SLACK = 0.01  # instants are whole milliseconds
 
 
-class _Renewals:
+class Renewals:
     """When each node's lease was last renewed, and the deadline that each pod's status tells."""
 
     def __init__(self) -> None:
@@ -45,7 +43,7 @@ class SilenceIsReal:
     sees = frozenset({LEASES.name, PODS.name, NODES.name, EVIDENCE_POLICIES.name})
 
     def __init__(self) -> None:
-        self._renewals = _Renewals()
+        self._renewals = Renewals()
         self._after: dict[str, float] = {}  # act -> seconds of silence it needs
 
     def saw(self, sight: SeenChange) -> None:
@@ -75,37 +73,10 @@ class SilenceIsReal:
 
     def _judge(self, sight: SeenChange, node: str, needed: float, what: str) -> None:
         silent = sight.seconds - self._renewals.at.get(node, 0.0)
-        if silent < needed - _SLACK:
+        if silent < needed - SLACK:
             raise Violation(
                 self.name,
                 f"{node} {what} {silent:.1f} s after it renewed its lease; {needed:g} s are asked for",
-            )
-
-
-class EndsInTime:
-    name = "ends-in-time"
-    sees = frozenset({LEASES.name, PODS.name})
-
-    def __init__(self) -> None:
-        self._renewals = _Renewals()
-
-    def saw(self, sight: SeenChange) -> None:
-        self._renewals.saw(sight)
-
-    def began(self, run: ProcessRun) -> None:
-        self._judge(run, run.since_ms, "began")
-
-    def ended(self, run: ProcessRun) -> None:
-        self._judge(run, run.until_ms or 0, "ran")
-
-    def quiesced(self, objects: CommittedObjects, seconds: float) -> None:
-        """Says nothing about rest."""
-
-    def _judge(self, run: ProcessRun, ms: int, what: str) -> None:
-        renewed, told = self._renewals.at.get(run.node, 0.0), self._renewals.deadlines.get(run.uid)
-        if told is not None and ms / 1000 > renewed + told + _SLACK:
-            raise Violation(
-                self.name, f"{run} {what} at {ms / 1000:.1f} s; {run.node} was last heard at {renewed}"
             )
 
 

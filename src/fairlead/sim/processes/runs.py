@@ -1,6 +1,6 @@
 """What really ran: every run of a process on a simulated machine, from when to when. The truth that checkers judge by.
 
-Machines (`machines.py`) write here, whatever anybody's status says; `sim/checkers/processes.py` reads. A run is begun
+Machines (`machines.py`) write here, whatever anybody's status says; `sim/checkers/` reads. A run is begun
 once and ended once; both are told to every checker that asked for it, at the instant at which it happens.
 """
 
