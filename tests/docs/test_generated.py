@@ -18,6 +18,7 @@ from tests.docs.pages import ROOT
 NOT_LISTED = {
     "queue.histogram.BOUNDS_SECONDS",
     "wire.latency.BOUNDS_SECONDS",
+    "sim.checkers.autoscaling.LATE_SECONDS",
     "sim.checkers.live_children.GRACE_SECONDS",
     "sim.processes.driving.RESTART_MS_MAX",
     "replay.page.STEPS_MAX",  # of one page that somebody looks at
