@@ -131,8 +131,8 @@ API = (
         15,
         "claims of a StatefulSet are not refused",
         "api/admission/claims_of_sets.py",
-        'frozenset({"create"}), frozenset({"statefulsets.apps"})',
-        'frozenset({"create"}), frozenset({"statefulsets"})',
+        'frozenset({"statefulsets.apps"}),',
+        'frozenset({"statefulsets"}),',
         (f"{_UPSTREAM}::test_a_set_with_claims_is_refused_in_words_and_one_that_is_there_can_be_changed",),
         errors=("KeyError",),  # what was made has no message
     ),
