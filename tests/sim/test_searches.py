@@ -273,7 +273,7 @@ def test_lineage_goes_on_from_a_run_that_found_another_way() -> None:
     search = LineageSearch(runner, 0, rounds_max=2)
     first = next(attempt for attempt in iter(search.propose, None) if attempt.forced)
     search.learn(first, runner.attempt(first))
-    later = [attempt for attempt in islice(iter(search.propose, None), 3000) if attempt.seed == first.seed]
+    later = [attempt for attempt in islice(iter(search.propose, None), 3000) if attempt.seed == 0]
     assert any(attempt.told.startswith(f"{first.told}; ") for attempt in later)
 
 
@@ -328,7 +328,7 @@ def test_searches_that_take_turns_learn_from_their_own_runs() -> None:
 def test_a_search_in_processes_brings_as_many_runs_as_asked() -> None:
     tried = list(search_in_processes(tiny.runner(), "lineage", 0, 7, jobs=3))
     assert len(tried) == 7
-    assert {attempt.seed // 100_000 for attempt, _ in tried} == {0, 1, 2}
+    assert {attempt.seed for attempt, _ in tried} == {0, 100_000, 200_000}
     broken = list(search_in_processes(tiny.runner(tiny.PLANT), "uniform", 0, 40, jobs=2))
     failed = [(attempt, result) for attempt, result in broken if result.failure is not None]
     assert failed

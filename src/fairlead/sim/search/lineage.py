@@ -9,16 +9,14 @@ found another way, the new run is asked in the same manner, and what that way re
 and what happens to whole processes; then deliveries, which the next one makes up for; what is near the outcome before
 what is far, outcomes by turns, and the worst that can happen to a message before the rest. What another way made may
 be seen in time as well: so of two attempts that go on from a run one takes away deliveries alone. On each run a few
-attempts are made, the most promising and some that none was made of yet, each with a seed of its own where the world
-is the same for all, then the run of another seed is asked: the same loss does no harm at one moment, and much at
-another.
+attempts are made, the most promising and some that none was made of yet, then the run of another seed is asked: the
+same loss does no harm at one moment, and much at another.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Collection, Iterator
 from itertools import zip_longest
 
 from fairlead.sim.chance import ChoiceName
@@ -60,7 +58,8 @@ class LineageSearch:
             self._first.append(self._attempt(self._seed, (), "no fault"))
             cutting = self._cutting(self._seed, (), "", run)
             rest = _PROMISING + self._asked * _OTHERS
-            self._first.extend(self._apart((*cutting[:_PROMISING], *cutting[rest : rest + _OTHERS])))
+            self._first.extend((*cutting[:_PROMISING], *cutting[rest : rest + _OTHERS]))
+            self._seed += 1
             self._asked += 1
         return self._first.popleft()
 
@@ -68,14 +67,6 @@ class LineageSearch:
         if run.violation is None and 0 < self._rounds.get(attempt.forced, 0) < self._rounds_max:
             for only in (_LAG, ""):
                 self._further.extend(self._cutting(attempt.seed, attempt.forced, attempt.told, run, only)[:1])
-
-    def _apart(self, attempts: Iterable[SearchAttempt]) -> Iterator[SearchAttempt]:
-        """Each with a seed of its own, where the world is the same for all: the same loss meets other moments."""
-        apart = 1 if self._runner.at(self._seed) is self._runner else 0
-        for attempt in attempts:
-            self._seed += apart
-            yield replace(attempt, seed=self._seed)
-        self._seed += 1
 
     def _attempt(self, seed: int, forced: Forced, told: str) -> SearchAttempt:
         return SearchAttempt(
