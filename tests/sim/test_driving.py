@@ -128,6 +128,24 @@ def test_a_slow_process_hears_everything_late_and_in_order() -> None:
     assert process.machine.heard[3:] == ["c", "d"]
 
 
+class Hasty(Mortal):
+    in_order = False
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_what_is_on_its_way_to_a_slow_process_stays_in_order_through_a_pause(seed: int) -> None:
+    process = Hasty(chance=Chance(seed))
+    process.slow_down(300, 200)
+    for event in "abcd":
+        process.tell(event)
+    process.timeline.run_until(150)
+    process.pause(500)
+    process.timeline.run_until(649)
+    assert len(process.machine.heard) == 1
+    process.timeline.run_until(700)
+    assert process.machine.heard[1:] == ["a", "b", "c", "d"]
+
+
 def test_a_clock_that_drifts_moves_timers_along_with_it() -> None:
     forced = {("clock_drift", "mortal", 0): 1, ("drift", "mortal", 0): 159}
     process = Mortal(chance=Chance(0, forced, calm=True))

@@ -131,15 +131,19 @@ class SimulatedProcess(ABC, Generic[E, I]):
             return
         late = self._slow_ms if ms < self._slow_until else 0
         self._slow_last = max(ms + late, self._slow_last + 1)  # one after the other, as they came
-        self._timeline.at(self._slow_last, self._take, life, make)
+        self._timeline.at(self._slow_last, self._take, life, make, True)
 
-    def _take(self, life: int, make: Callable[[], E | Mirrored | Woke | None]) -> None:
+    def _take(
+        self, life: int, make: Callable[[], E | Mirrored | Woke | None], as_it_came: bool = False
+    ) -> None:
+        """`as_it_came`: also while it is paused it stays behind what came before it, as what a watch brings must."""
         if life != self._life or not self.up:
             return
-        if self._timeline.ms < self._paused_until or self._waiting:
-            if not self.in_order:
-                self._timeline.at(self._paused_until, self._take, life, make)
-                return
+        is_paused = self._timeline.ms < self._paused_until
+        if is_paused and not (self.in_order or as_it_came):
+            self._timeline.at(self._paused_until, self._take, life, make)
+            return
+        if is_paused or self._waiting:
             if not self._waiting:
                 self._timeline.at(self._paused_until, self._go_on, life)
             self._waiting.append(make)
