@@ -4,7 +4,8 @@ Start-time fair queueing: every queue has a tag, which is how much its requests 
 smallest tag is next, and pays for what it takes. A queue that was empty begins where the others are, so that nobody
 saves up turns, and one that has waited goes before one that was just served. Pure; used by `machine.py`.
 
-Requests that need no seat pass those that wait for one, but not those of their own queue.
+Requests that need no seat pass those that wait for one, but not those of their own queue. Who finds a queue full or
+waits for too long is refused by `machine.py`.
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
 Called by `decider.py` with the ReplicaSets as they are; gives the sizes to set, by name. Two promises hold for
 whatever is returned: all sets together never have more than desired + surge, counting also pods that a set has not yet
 taken down; and no step plans fewer available pods than desired - unavailable, if there are that many now.
-Where a set has not yet observed its latest size, nobody knows how many pods it has: nothing grows until it has.
+Where a set has not yet observed its latest size, nobody knows how many pods it has: nothing grows until it has. What
+stops one that is late or out of reach is in `caution.py`.
 """
 
 from __future__ import annotations

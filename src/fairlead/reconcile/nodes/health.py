@@ -10,7 +10,8 @@ One key for all nodes: a look costs little more than to find the silent ones, an
     it says DiskPressure and the like  taint disk-pressure and the like, NoSchedule
 
 A node without a lease gives no evidence and is left alone. Every mark commits only while the lease is at the renewal
-it was decided on (its premise): whoever is cut off from the nodes' heartbeats can mark nobody who sent one. Which
+it was decided on (its premise): whoever is cut off from the nodes' heartbeats can mark nobody who sent one. Time in
+which the observer itself heard nothing is no silence of a node (`decision/failure_detector.py`). Which
 renewal was the last is noted on the node, so that a plane that starts anew takes nothing back before it hears another.
 
 Taints that drive pods out and that nobody dated get their date here: graces are counted from it.
