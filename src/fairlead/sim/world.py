@@ -358,7 +358,7 @@ class World:
                     self._quiet_since_ms = timeline.ms
             elif self._is_takeover(change) and any(plane.mid_turn for plane in self.planes):
                 self._takeovers_mid_turn += 1
-        self.observed.committed(changes, origins, timeline.ms / 1000)
+        self.observed.committed(changes, origins, timeline.ms / 1000, self.server.seconds_ahead)
 
     def answered(self, request: Request, origin: str, reply: Reply) -> None:
         if self._faults is CALM:

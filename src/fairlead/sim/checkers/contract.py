@@ -142,6 +142,7 @@ class SeenChange(msgspec.Struct, frozen=True, gc=False):
     origin: str  # controller and identity of the plane whose leader wrote it; else "people" or "";
     # with "late " before it when its sender had given up
     seconds: float  # of the run
+    server_ahead: float = 0.0  # so many seconds is the server's clock ahead of the run's
 
     @property
     def by_plane(self) -> bool:
@@ -277,7 +278,13 @@ class Observed:
         for checker in lasting:
             self.add(checker)
 
-    def committed(self, changes: Iterable[CommittedChange], origins: dict[int, str], seconds: float) -> None:
+    def committed(
+        self,
+        changes: Iterable[CommittedChange],
+        origins: dict[int, str],
+        seconds: float,
+        server_ahead: float = 0.0,
+    ) -> None:
         put = self.objects.put
         decoders, decode_any = self._decoders, self._decode_any
         for change in changes:
@@ -298,6 +305,7 @@ class Observed:
                 last=last,
                 origin=origins.get(entry.revision, ""),
                 seconds=seconds,
+                server_ahead=server_ahead,
             )
             try:
                 for saw in self._saw.get(key.resource) or self._shown(key.resource):

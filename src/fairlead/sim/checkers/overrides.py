@@ -10,6 +10,9 @@
   than its sets had until then, and none of a template that came while rollouts are paused gets any.
 - At rest it tells the truth: each that has ended says so, and as residue what is left of it, no less and no more; no
   workload is told as held, and no slice carries weights of zones.
+
+Where the server's clock is wrong, by which an override gets its end and by which requests are judged that rest on it,
+all of that is so much less exact.
 """
 
 from __future__ import annotations
@@ -59,8 +62,10 @@ class OverridesAreKept:
         self._made: dict[Key, dict[Key, None]] = {}
         self._sets: dict[Key, tuple[str, int]] = {}  # of which Deployment, by its uid, and how many replicas
         self._had: dict[tuple[Key, str], int] = {}  # by override and Deployment: at first
+        self._server_wrong = 0.0  # seconds that the server's clock was off at most
 
     def saw(self, sight: SeenChange) -> None:
+        self._server_wrong = max(self._server_wrong, abs(sight.server_ahead))
         resource = sight.key.resource
         if resource == OVERRIDES.name:
             self._saw_override(sight)
@@ -104,9 +109,17 @@ class OverridesAreKept:
         else:
             self._observed_at.setdefault(sight.key, sight.seconds)
 
-    def _active(self, seconds: float, slack: float = 0.0) -> list[SchedulerOverride]:
-        now = clock(seconds)
-        return [each for each in self._overrides.values() if ledger.is_active(each, now - slack)]
+    def _active(self, seconds: float) -> list[SchedulerOverride]:
+        now = clock(seconds) - self._clock_seconds
+        return [each for each in self._overrides.values() if ledger.is_active(each, now)]
+
+    @property
+    def _clock_seconds(self) -> float:
+        return _CLOCK_SECONDS + self._server_wrong
+
+    @property
+    def _skew_seconds(self) -> float:
+        return _SKEW_SECONDS + self._server_wrong
 
     def _holding(self, seconds: float) -> list[SchedulerOverride]:
         """Those of which everybody has known for so long that nothing from before is under way."""
@@ -114,7 +127,8 @@ class OverridesAreKept:
         return [
             self._overrides[key]
             for key, since in self._observed_at.items()
-            if seconds - since > _LAG_SECONDS and ledger.is_active(self._overrides[key], now + _SKEW_SECONDS)
+            if seconds - since > _LAG_SECONDS
+            and ledger.is_active(self._overrides[key], now + self._skew_seconds)
         ]
 
     def _saw_pod(self, sight: SeenChange) -> None:
@@ -123,7 +137,7 @@ class OverridesAreKept:
         begins = sight.before is not None and not sight.before.metadata.deletion_timestamp
         goes = sight.after is None or sight.after.metadata.deletion_timestamp
         if "override-drain of plane-" in sight.origin and begins and goes and node is not None:
-            drains = [each for each in self._active(sight.seconds, _CLOCK_SECONDS) if each.spec.changes.drain]
+            drains = [each for each in self._active(sight.seconds) if each.spec.changes.drain]
             meta = node.metadata
             if not any(ledger.closes(each, meta.name, meta.labels) for each in drains):
                 told = f"pod {sight.key.name} was drained from {meta.name}, and no drain of it holds"
@@ -185,7 +199,7 @@ class OverridesAreKept:
         if key is None:
             return
         override = self._overrides.get(key)
-        over = override is None or not ledger.is_active(override, clock(sight.seconds) - _CLOCK_SECONDS)
+        over = override is None or not ledger.is_active(override, clock(sight.seconds) - self._clock_seconds)
         user = found.status.allocated_to
         if over and user is not None and (sight.before is None or sight.before.status.allocated_to != user):
             told = f"pod {user.name} was bound with reservation {sight.key.name}"
@@ -207,7 +221,7 @@ class OverridesAreKept:
         for key, override in objects.of(OVERRIDES.name).items():
             if ledger.is_active(override, now + _CLOCK_SECONDS):
                 return  # what is held is as it should be
-            if now < ledger.end_of(override) + _SKEW_SECONDS:
+            if now < ledger.end_of(override) + self._skew_seconds:
                 continue
             residue = next((each for each in override.status.conditions if each.type == RESIDUE), None)
             if override.status.active or residue is None:

@@ -35,8 +35,12 @@ class PreemptionEnds:
         self._claims: dict[Key, Any] = {}  # pods that wait for a node they claimed
         self._evictions: dict[str, int] = {}  # uid of a preemptor -> how many
         self._leaving: dict[Key, tuple[str, frozenset[str]]] = {}  # victims: node, uids of whom it may be for
+        self._server_wrong = (
+            0.0  # seconds that the server's clock, by which overrides get their ends, was off at most
+        )
 
     def saw(self, sight: SeenChange) -> None:
+        self._server_wrong = max(self._server_wrong, abs(sight.server_ahead))
         if sight.key.resource == OVERRIDES.name:
             self._saw_override(sight)
         if sight.key.resource != PODS.name:
@@ -99,7 +103,7 @@ class PreemptionEnds:
             *self._raising.values(),
             *(each for at, each in self._raised_before if seconds - at <= lag),
         ]
-        held = active(overrides, EPOCH + seconds - _CLOCK_SECONDS - lag)
+        held = active(overrides, EPOCH + seconds - _CLOCK_SECONDS - self._server_wrong - lag)
         own: int = pod.spec.priority
         return max([own, *(value_of(each) for each in held if raises(each, pod.metadata.uid, own))])
 

@@ -141,6 +141,11 @@ class SimulatedServer:
         timeline = self._timeline
         return timeline.epoch + (timeline.ms + self._skew_ms) / 1000
 
+    @property
+    def seconds_ahead(self) -> float:
+        """So far its clock is ahead of the run's; below zero: behind it."""
+        return self._skew_ms / 1000
+
     def set_clock(self) -> None:
         """It is right no longer, or not in the same way."""
         self._skew_ms = self._skew.choose(2 * _SKEW_MS_MAX) - _SKEW_MS_MAX
