@@ -192,6 +192,7 @@ def test_a_person_who_hears_nothing_asks_again_and_gets_one_of_it() -> None:
 FOUND = (
     1137, 1195, 1293, 1569, 1837, 2200, 2740, 3651, 4341, 5402, 7150, 8758, 9697, 33129, 60231, 60436, 60644, 61766,
     88773, 89501, 90532, 305179, 2001239, 10005056, 11003086,
+    13004826,
 )  # fmt: skip
 
 
@@ -210,6 +211,13 @@ def test_whatever_ends_on_a_machine_is_not_started_again_for_ever() -> None:
     ends = [body for body in specs if b'"command":["work"' in body]
     assert ends
     assert all(b'"restartPolicy":"' in body for body in ends)
+
+
+def test_a_world_has_each_thing_once() -> None:
+    """Of two of a name people make the second while the first is on its way out, or it is there already."""
+    for seed in (*range(400), 13004826):
+        made = [step.lane for step in generate(seed).scenario.steps if step.action == "create" and step.lane]
+        assert len(made) == len(set(made)), seed
 
 
 def test_worlds_that_are_compared_have_room_for_what_is_rolled_out() -> None:

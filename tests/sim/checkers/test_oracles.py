@@ -90,14 +90,14 @@ def _refused(story: Story, times: int, subresource: str = "status") -> None:
 
 def a_writer_that_asks_in_vain(story: Story) -> None:
     _refused(story, 9)  # what lags may excuse it
-    story.seconds = 16.0
+    story.seconds = 48.0
     story.commit("replicasets.apps", replicaset(1), origin="")
     _refused(story, 6)
 
 
 def test_several_bindings_that_are_refused_together_count_as_one_request() -> None:
     story = Story()
-    story.seconds = 16.0
+    story.seconds = 48.0
     several = Request("create", "", "v1", "pods", "default", "", subresource="binding")
     reply = Reply(409, codec.encode({"reason": "Conflict", "message": "it has changed"}))
     for _ in range(5):
@@ -109,7 +109,7 @@ def test_several_bindings_that_are_refused_together_count_as_one_request() -> No
 def test_a_writer_that_gets_on_and_a_namespace_that_is_not_empty_yet_are_no_violation() -> None:
     story = Story()
     leads(story, "plane-0-1")
-    story.seconds = 16.0
+    story.seconds = 48.0
     _refused(story, 5)
     story.commit("replicasets.apps", replicaset(1), origin=WRITER)
     _refused(story, 5)

@@ -62,7 +62,8 @@ def generate(seed: int) -> GeneratedWorld:
     drawn += _controls(draw.of("control"), so_far)
     so_far = replace(setting, things=tuple(thing for _, thing in drawn))
     drawn += _places(draw.of("places"), so_far)
-    drawn += _kept(draw.of("kept"), setting)
+    so_far = replace(setting, things=tuple(thing for _, thing in drawn))
+    drawn += _kept(draw.of("kept"), so_far)
     setting = replace(setting, things=tuple(thing for _, thing in drawn))
     steps = [
         step
