@@ -9,9 +9,11 @@ what comes next:
     Done       the next effect; the write is remembered          did it happen? then as Done,
                until the mirror shows it (`own_writes.py`)        else as Conflict; a create is sent
                                                                   once more: the first may still arrive
-    Conflict   the turn ends, the key is decided again when      -
-               the mirror shows the version that won;
-               a name that exists already: look whose it is
+    Conflict   of a create: look whether it is there, and       -
+               whose it is: a request may come twice; if it
+               is not ours, and else: the turn ends, the key
+               is decided again when the mirror shows the
+               version that won
     Refused    the turn ends; later: the key is retried by       the turn ends, retried
                the effect's policy; where another object may
                lift it: the key waits for that
@@ -22,7 +24,7 @@ what comes next:
 
 Nothing is repeated blindly: a decision is made on state that includes all that this controller has written for the
 key, and an effect is sent once per decision, but for a create that a look did not find. That one has a premise: while
-this holds the decision is as good as new, and when it does not, neither request comes to anything.
+this holds the decision is as good as new, and when it does not, neither request comes to anything any more.
 """
 
 from __future__ import annotations
@@ -42,6 +44,8 @@ from fairlead.model.key import Key
 from fairlead.model.premise import Premise
 from fairlead.port.outcome import Conflict, Done, Outcome, Refused, Unknown
 from fairlead.port.request import Request
+
+_EXISTS = "AlreadyExists"  # somebody has the name; any other conflict of a create is about what it rests on
 
 
 class Next(Enum):
@@ -65,6 +69,7 @@ class Turn(msgspec.Struct):
     position: int = 0  # of the effect under way
     looking: bool = False
     looks: int = 0
+    conflict: Conflict | None = None  # what a create was answered, until somebody has looked
     writes: list[Write] = []
     trouble: str = ""  # why it did not finish, for the record
     is_held: bool = False  # what would be refused again is left out: it reports, and does what comes before
@@ -95,9 +100,12 @@ class Turn(msgspec.Struct):
             if after is Next.EFFECT:
                 self._rebind(self.writes[-1])
             return after
-        exists = isinstance(outcome, Conflict) and outcome.reason == "AlreadyExists"
-        if isinstance(outcome, Unknown) or exists:
-            self.looking = True  # it may be our own, whose answer was lost on us or on a former leader
+        if isinstance(outcome, Unknown) or (
+            isinstance(outcome, Conflict) and isinstance(self.effect, Create)
+        ):
+            # It may be our own, whose answer was lost on us or on a former leader, or that came twice: then the first
+            # was done, and what it rested on had changed when the second came.
+            self.looking, self.conflict = True, outcome if isinstance(outcome, Conflict) else None
             return Next.LOOK
         return self._ended(outcome)
 
@@ -110,10 +118,12 @@ class Turn(msgspec.Struct):
         if isinstance(outcome, Refused) and outcome.status != 404:
             return self._ended(outcome)
         found = codec.decode(outcome.body) if isinstance(outcome, Done) else None
-        self.looking = False
+        conflict, self.looking, self.conflict = self.conflict, False, None
         if effect.is_done(found):
             self.is_open |= isinstance(effect, Change)
             return self._advance(int(found["metadata"]["resourceVersion"]) if found else 0)
+        if conflict is not None and conflict.reason != _EXISTS:
+            return self._ended(conflict)
         self.trouble = f"{type(effect).__name__} {effect.name}: it had not happened"
         # What is under way to a name that nobody else will ask for can only be met by asking for it again.
         return Next.SAME if isinstance(effect, Create) and effect.premises else Next.AGAIN

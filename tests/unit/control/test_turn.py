@@ -49,13 +49,25 @@ def test_once_its_premise_is_gone_neither_request_comes_to_anything_and_it_is_de
     subject = turn(create(Premise(KEY, 7)))
     subject.answered(Unknown("no answer"))
     subject.answered(ABSENT)
-    assert subject.answered(Conflict("Conflict", "the write was bound to a state that is gone")) is Next.AGAIN
+    assert subject.answered(Conflict("Conflict", "the write was bound to a state that is gone")) is Next.LOOK
+    assert subject.answered(ABSENT) is Next.AGAIN
+
+
+def test_a_create_that_came_twice_is_found_though_the_second_was_too_late() -> None:
+    subject = turn(create(Premise(KEY, 7)))
+    assert (
+        subject.answered(Conflict("Conflict", "its owner has changed since", 12, "/".join(KEY))) is Next.LOOK
+    )
+    ours = {"metadata": {"resourceVersion": "9", "annotations": {OPERATION: "web/create/7"}}}
+    assert subject.answered(Done(9, codec.encode(ours))) is Next.FINISH
+    assert [write.revision for write in subject.writes] == [9]
 
 
 def test_when_its_premise_has_moved_the_key_waits_until_the_mirror_shows_that_object_as_it_is_now() -> None:
     subject = turn(create(Premise(KEY, 7)))
     moved = Conflict("Conflict", "the write was bound to a state that is gone", 12, "/".join(KEY))
-    assert subject.answered(moved) is Next.AGAIN
+    assert subject.answered(moved) is Next.LOOK
+    assert subject.answered(ABSENT) is Next.AGAIN
     assert subject.writes == [Write(KEY, 12, creates=False)]
 
 

@@ -12,7 +12,8 @@ Five allowances are left, four of them because a Deployment acts through its set
                                  given up first, as in Kubernetes, and a status is older than the pod
     a pod falls ill              less than GRACE_SECONDS before its set was told its size, or later: it was counted
     the surge is refused         where none may be away, and a quota refuses pods of a set of it (`refused_sets.py`),
-                                 one goes before another is there: or the rollout would never end
+                                 one goes before another is there: or the rollout would never end. Also later, if
+                                 its set was told so then
 
 Ready is taken for available: the worlds have no minReadySeconds.
 """
@@ -57,7 +58,8 @@ class Availability:
         self._deployments: dict[str, _Deployment] = {}  # by uid
         self._going: set[str] = set()  # namespaces
         self._refused = RefusedSets()
-        self._told: dict[str, tuple[int, float]] = {}  # uid of a ReplicaSet -> (its size, since when)
+        # uid of a ReplicaSet -> its size, since when, and whether pods of its Deployment were refused then
+        self._told: dict[str, tuple[int, float, bool]] = {}
         self._set_in: dict[str, str] = {}  # uid of a ReplicaSet -> uid of its Deployment
         self._ready: dict[str, dict[Key, float]] = {}  # uid of a ReplicaSet -> its ready pods, since when
         self._ill: dict[
@@ -93,8 +95,10 @@ class Availability:
         meta = sight.last.metadata
         owner = meta.controller
         size = sight.last.spec.replicas
-        if self._told.get(meta.uid, (-1, 0.0))[0] != size:
-            self._told[meta.uid] = (size, sight.seconds)
+        if meta.uid not in self._told or self._told[meta.uid][0] != size:
+            of = self._set_in.get(meta.uid)
+            is_refused = self._is_refused(of, sight.key.namespace, sight.seconds) if of is not None else False
+            self._told[meta.uid] = (size, sight.seconds, is_refused)
         self._refused.saw_set(sight)
         if owner is not None and sight.after is not None and not meta.deletion_timestamp:
             self._set_in[meta.uid] = owner.uid
@@ -117,16 +121,22 @@ class Availability:
             elif is_late:
                 self._judge(owner.uid, sight)
 
+    def _sets_of(self, uid: str) -> list[str]:
+        return [each for each, of in self._set_in.items() if of == uid]
+
+    def _is_refused(self, uid: str, namespace: str, seconds: float) -> bool:
+        return self._refused.is_any_refused(self._sets_of(uid), namespace, seconds)
+
     def _judge(self, set_uid: str, sight: SeenChange) -> None:
         uid = self._set_in.get(set_uid, "")
         found = self._deployments.get(uid)
         if found is None or found.is_going or found.key.namespace in self._going:
             return
-        sets = [each for each, of in self._set_in.items() if of == uid]
+        sets = self._sets_of(uid)
         ready = sum(len(self._ready.get(each, ())) for each in sets)
-        told_at = self._told[set_uid][1]
+        _, told_at, was_refused = self._told[set_uid]
         floor = found.floor(told_at, sight.seconds)
-        if self._refused.is_any_refused(sets, found.key.namespace, sight.seconds):
+        if was_refused or self._is_refused(uid, found.key.namespace, sight.seconds):
             floor = min(floor, found.replicas - 1)
         ill = sum(at > told_at - GRACE_SECONDS for each in sets for at in self._ill.get(each, ()))
         if ready + ill < floor:

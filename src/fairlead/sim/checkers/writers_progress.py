@@ -17,8 +17,8 @@ from fairlead.sim.people import PEOPLE_LANE
 from fairlead.sim.violation import Violation
 
 _TRIES = 6
-# What was under way to a mirror when faults stopped has come by then, also to a plane that is slow (41 seconds, and four
-# late): until it has, a writer cannot know better.
+# What was under way to a mirror when faults stopped has come by then, also to a plane that is slow (for 41 seconds, and
+# four late): until it has, a writer cannot know better.
 _SETTLE_SECONDS = 48.0
 _CONFLICT = 409
 _NOBODY = frozenset({"", "people"})  # leadership, which `leases.py` judges; people may ask as they like
